@@ -12,7 +12,7 @@ const OptionFacts option_facts[OPTION_COUNT] = {
 #undef X
 };
 
-static const char *const passes[] = { "ast", "program", "order", "lower", "plan" };
+static const char *const passes[] = { "ast", "program", "order", "gather", "lower", "plan" };
 
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
 
@@ -196,7 +196,7 @@ static int take_d(Reader *r, const char *value)
             return take(r, OPTION_DUMP, arena_format(&r->cli->arena, "-d%s", value), value);
     const char *near = diag_nearest(value, strlen(value), passes, PASS_COUNT);
     return cli_fail(r->cli, EINC_USAGE, "'-d %s' is neither an extent nor a pass\nhint: %s%s%sextents are given as in "
-                    "'-d n=30', and the passes are ast, program, order, lower and plan", value, near ? "did you mean '-d" : "",
+                    "'-d n=30', and the passes are ast, program, order, gather, lower and plan", value, near ? "did you mean '-d" : "",
                     near ? near : "", near ? "'? " : "");
 }
 
@@ -234,6 +234,6 @@ int options_read(Cli *cli, int count, char *const *arguments)
     for (int p = 0; p < PASS_COUNT && pass; p++)
         if (!strcmp(pass, passes[p]))
             return EINC_OK;
-    return pass ? cli_fail(cli, EINC_USAGE, "there is no pass '%s'\nhint: the passes are ast, program, order, lower and plan", pass)
+    return pass ? cli_fail(cli, EINC_USAGE, "there is no pass '%s'\nhint: the passes are ast, program, order, gather, lower and plan", pass)
                 : EINC_OK;
 }

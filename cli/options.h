@@ -23,7 +23,7 @@ enum {
     X(INPUT, "input", 'i', "[NAME=]FILE", KERNELS, "a .npy file: the next operand, or NAME; - is the standard input")     \
     X(OUTPUT, "output", 'o', "FILE", COMPILE | RUN, "where the result goes; - is the standard output")                   \
     X(EXTENTS, "extents", 'd', "I=N,J=N", KERNELS, "extents of indices: needed where no operand tells, else hints")      \
-    X(DUMP, "dump", 0, "PASS", COMPILE | EXPLAIN, "print what a pass makes: ast, program, order, lower, plan (short: -dPASS)")  \
+    X(DUMP, "dump", 0, "PASS", COMPILE | EXPLAIN, "print what a pass makes: ast, program, order, gather, lower, plan (short: -dPASS)")  \
     X(SHAPE, "shape", 0, "[NAME=]N,N", KERNELS,                                                                          \
       "the shape of the next operand, or of NAME; a dtype stands in EXPR, as in ij:f16")                                 \
     X(STATIC, "static", 0, "I=N", KERNELS, "extents to compile in as constants")                                         \

@@ -234,6 +234,54 @@ static void add_part(Check *check)
     ARENA_APPEND(check->arena, p->indices, p->index_count, p->part);
 }
 
+/* ---- scatters at sums of indices ---- */
+
+/* Whether a position is a sum of indices, multiples of them, from 0 on, none of which another axis has, and some stand alone in. */
+static bool is_sum_of_its_own(const Output *output, int axis)
+{
+    const Position *position = &output->positions[axis];
+    bool alone = false;
+    for (int k = 0; k < position->count; k++) {
+        const PositionPart *part = &position->parts[k];
+        if (!part->index || part->coefficient < 0)
+            return false;
+        alone |= part->coefficient == 1;
+        for (int a = 0; a < output->tensor->rank; a++)
+            for (int j = 0; a != axis && j < output->positions[a].count; j++)
+                if (output->positions[a].parts[j].index == part->index)
+                    return false;
+    }
+    return alone && position->count > 1 && position->constant == 0;
+}
+
+/* Whatever goes to a place of such a target may also be added up before: an index runs along each of its axes. */
+static void add_written(Check *check, const Output *output)
+{
+    Program *p = check->program;
+    Tensor *tensor = output->tensor;
+    bool sums = false;
+    for (int a = 0; a < tensor->rank; a++) {
+        if (!position_is_plain(&output->positions[a]) && !is_sum_of_its_own(output, a))
+            return;
+        sums |= !position_is_plain(&output->positions[a]);
+    }
+    if (!sums)
+        return;
+    tensor->written = ARENA_ARRAY(check->arena, Index *, tensor->rank);
+    for (int a = 0; a < tensor->rank; a++) {
+        const Position *position = &output->positions[a];
+        if (position_is_plain(position))
+            continue;
+        Text name = text_new(check->arena);
+        for (int k = 0; k < position->count; k++)
+            text_print(&name, "%s%s", k ? "_" : "", position->parts[k].index->name);
+        tensor->written[a] = ARENA_NEW(check->arena, Index);
+        *tensor->written[a] = (Index){ .name = name.bytes, .span = position->span, .id = p->index_count, .statement = tensor->maker->id,
+                                       .rule = EXTENT_WRITTEN, .written = position, .in_dots = true };
+        ARENA_APPEND(check->arena, p->indices, p->index_count, tensor->written[a]);
+    }
+}
+
 void check_extents(Check *check)
 {
     Program *p = check->program;
@@ -253,5 +301,8 @@ void check_extents(Check *check)
         }
     add_fits(check);
     check_given_names(check);
+    for (int s = 0; s < p->statement_count; s++)
+        if (p->statements[s]->accumulate)
+            add_written(check, &p->statements[s]->outputs[0]);
     add_part(check);
 }

@@ -272,7 +272,7 @@ static Position plain_position(Check *check, Index *index, Span at)
 {
     PositionPart *part = ARENA_NEW(check->arena, PositionPart);
     *part = (PositionPart){ 1, index, NULL };
-    return (Position){ at, 0, 1, part };
+    return (Position){ .span = at, .count = 1, .parts = part };
 }
 
 /* The last `count` of the indices that "..." stands for: dimensions are matched from the right. */

@@ -109,6 +109,7 @@ static void part_by_term(Parting *p, const Term *term)
         part(p);
         break;
     case TERM_CONSTANT:
+    case TERM_EXTENT:
     case TERM_MAP:
     case TERM_SELECT: break;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "coalesce.h"
+#include "gather.h"
 #include "turn.h"
 
 /* Where there is somebody to see it, what a pass made. */
@@ -136,7 +137,10 @@ Compiled *compile_front(Arena *arena, const Source *source, const CompileOptions
 static bool plan_as(Arena *arena, Compiled *c, const CompileOptions *options, const bool *wanted, const PlanHints *hints,
                     const Sweeping *sweeping, Diags *diags)
 {
-    const Program *program = c->order ? c->order->program : c->program;
+    const Program *program = c->gathered = gather(arena, c->order ? c->order->program : c->program, wanted, hints->nests, hints->extents,
+                                                  options->target);
+    if (!verify(program_verify(program), "gather", diags))
+        return false;
     bool grid = options->target->grid;
     unsigned short *kinds = product_kinds(arena, program, hints->nests, hints->extents, options->target);
     const Tile *bf16 = options->target->narrow[DTYPE_BF16];
@@ -293,6 +297,7 @@ Compiled *compile_plan(Arena *arena, const Source *source, const CompileOptions 
         hints.extents = hints.coalesced;
     if (!plan_nests(arena, c, options, wanted, &hints, diags))
         return NULL;
+    dump_program(arena, options, "gather", c->gathered);
     dump_program(arena, options, "lower", c->lowered);
     dump_plan(arena, options, c->plan);
 

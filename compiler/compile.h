@@ -19,7 +19,7 @@ typedef struct CompileOptions {
     int64_t sweep;                        /* for tests: temporaries are made so many points at a time wherever they can be, on a grid products so many slices; 0: by cost */
     Precision precision;                  /* of products: the least that will do */
     const char *name, *command;           /* as EmitOptions */
-    /* Each pass's result as text, for `-d<pass>`: "ast", "program", "order", "lower", "plan". NULL: not wanted. */
+    /* Each pass's result as text, for `-d<pass>`: "ast", "program", "order", "gather", "lower", "plan". NULL: not wanted. */
     void (*dump)(void *user, const char *pass, const char *text);
     void *user;
 } CompileOptions;
@@ -28,6 +28,7 @@ typedef struct Compiled {
     Program *program;
     Extents *extents;                     /* what the shapes that are known say; may be incomplete */
     Order *order;                         /* of contractions; NULL where all are as they are written */
+    const Program *gathered;              /* what of either was lowered */
     Program *lowered;
     Plan *plan;
     const EmittedUnit *unit;

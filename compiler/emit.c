@@ -175,7 +175,8 @@ static bool holds(const Emitter *e, const Term *term, bool loops)
     case TERM_CONTRACT:
     case TERM_REDUCE: return loops || of[term->reduce.argument->id];
     case TERM_CONSTANT:
-    case TERM_POSITION: break;
+    case TERM_POSITION:
+    case TERM_EXTENT: break;
     }
     return false;
 }
@@ -201,7 +202,8 @@ static void count_uses(Emitter *e, const Term *term)
     case TERM_CONTRACT:
     case TERM_REDUCE: e->uses[term->reduce.argument->id] += state_uses(term); break;
     case TERM_CONSTANT:
-    case TERM_POSITION: break;
+    case TERM_POSITION:
+    case TERM_EXTENT: break;
     }
 }
 

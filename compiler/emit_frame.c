@@ -221,6 +221,18 @@ static const char *extent_of_fits(Emitter *e, const Index *index)
     return extent;
 }
 
+/* As written_extent() in extents.c. */
+static const char *extent_of_written(Emitter *e, const Position *position)
+{
+    Text all = text_new(e->arena), span = text_new(e->arena);
+    for (int k = 0; k < position->count; k++) {
+        const char *extent = e->extents[position->parts[k].index->id];
+        text_print(&all, "%s%s > 0", k ? " && " : "", extent);
+        text_print(&span, " + reach(%lld, %s)", (long long)position->parts[k].coefficient, extent);
+    }
+    return emit_text(e, "(%s ? 1%s : 0)", all.bytes, span.bytes);
+}
+
 static void emit_extent_rule(Emitter *e, Text *text, const Index *index)
 {
     const char *name = e->extents[index->id], *value;
@@ -228,7 +240,8 @@ static void emit_extent_rule(Emitter *e, Text *text, const Index *index)
     Text checks = text_new(e->arena);
     value = given ? emit_text(e, "args->%s", given->name)
             : emit_has_told_axis(e, index) ? extent_of_axes(e, index, &checks)
-            : index->rule == EXTENT_FITS ? extent_of_fits(e, index) : name;
+            : index->rule == EXTENT_FITS ? extent_of_fits(e, index)
+            : index->rule == EXTENT_WRITTEN ? extent_of_written(e, index->written) : name;
     if (name[0] != 'e') {    /* a constant: the shapes must agree with it */
         if (index->rule != EXTENT_RANKS)
             text_print(text, "    if (%s != %s)\n        return BAD_SHAPES;\n", value, name);
@@ -243,8 +256,11 @@ static void emit_extent_rule(Emitter *e, Text *text, const Index *index)
     text_put(text, checks.bytes);
 }
 
-static bool fits_are_ready(const Index *index, const bool *done)
+static bool is_ready(const Index *index, const bool *done)
 {
+    for (int k = 0; index->rule == EXTENT_WRITTEN && k < index->written->count; k++)
+        if (!done[index->written->parts[k].index->id])
+            return false;
     for (int i = 0; i < index->fit_count; i++) {
         const Position *position = index->fits[i].position;
         for (int k = 0; k < position->count; k++)
@@ -263,7 +279,7 @@ static void emit_extents(Emitter *e, Text *text)
             changed = false;
             for (int i = 0; i < p->index_count; i++) {
                 const Index *index = p->indices[i];
-                bool ready = index->rule != EXTENT_FITS || emit_has_told_axis(e, index) || fits_are_ready(index, done);
+                bool ready = emit_has_told_axis(e, index) || is_ready(index, done);
                 if (index->statement != s || done[i] || !e->extents[i] || !ready)
                     continue;
                 emit_extent_rule(e, text, index);
@@ -387,7 +403,8 @@ static void emit_checks(Emitter *e, Text *text, const Term *term, const char *ar
                     seen);
         break;
     case TERM_CONSTANT:
-    case TERM_POSITION: break;
+    case TERM_POSITION:
+    case TERM_EXTENT: break;
     }
 }
 

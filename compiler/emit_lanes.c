@@ -13,19 +13,6 @@ typedef struct Line {
 
 enum { STEP_MOST = 1 << 20 };
 
-/* Whether a value is made of positions that are the same in all lanes and of small constants, so that sums do not overflow. */
-static bool is_small(const Emitter *e, const Term *term)
-{
-    while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && term->dtype == DTYPE_I64)
-        term = term->map.arguments[0];
-    if (term->kind == TERM_POSITION)
-        return term->position != e->step->vector;
-    if (term->kind == TERM_CONSTANT)
-        return term->constant.is_integer && term->constant.integer < INT32_MAX && term->constant.integer > INT32_MIN;
-    return term->kind == TERM_MAP && (term->map.function == FUNCTION_ADD || term->map.function == FUNCTION_SUB) && term->map.count == 2 &&
-           is_small(e, term->map.arguments[0]) && is_small(e, term->map.arguments[1]);
-}
-
 static Line line_of(Emitter *e, const Term *term);
 
 /* A line and what is the same in all lanes, on either side of a sign; a line behind a minus. Nothing is added. */
@@ -33,12 +20,12 @@ static Line line_of_sum(Emitter *e, const Term *term)
 {
     bool minus = term->map.function != FUNCTION_ADD;
     const Term *const *arguments = (const Term *const *)term->map.arguments;
-    if (term->map.count == 1 || is_small(e, arguments[0])) {
+    if (term->map.count == 1 || lanes_is_small(arguments[0], e->step->vector)) {
         Line line = line_of(e, arguments[term->map.count - 1]);
         const char *before = term->map.count == 1 ? "" : emit_term(e, arguments[0]).text;
         return line.first && !minus && !strcmp(before, "0") ? line : line.first ? (Line){ emit_text(e, minus ? "%s - (%s)" : "%s + %s", before, line.first), minus ? -line.step : line.step } : line;
     }
-    Line line = is_small(e, arguments[1]) ? line_of(e, arguments[0]) : (Line){ NULL, 0 };
+    Line line = lanes_is_small(arguments[1], e->step->vector) ? line_of(e, arguments[0]) : (Line){ NULL, 0 };
     const char *behind = line.first ? emit_term(e, arguments[1]).text : "0";
     return strcmp(behind, "0") ? (Line){ emit_text(e, "%s %c %s", line.first, minus ? '-' : '+', behind), line.step } : line;
 }

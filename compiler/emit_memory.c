@@ -206,7 +206,7 @@ bool emit_is_unsafe(const Emitter *e, const Term *read, int axis)
     const Position *position = &read->read.positions[axis];
     if (position_is_plain(position))
         return false;
-    return position_has_gather(position) || !read->origin || !e->certain[read->origin->id];
+    return position->within || position_has_gather(position) || !read->origin || !e->certain[read->origin->id];
 }
 
 static const char *axis_extent(Emitter *e, const Tensor *tensor, int axis)
@@ -227,7 +227,8 @@ static const char *range_checks(Emitter *e, const Tensor *tensor, const Position
     for (int a = 0; a < tensor->rank; a++) {
         if (!unsafe[a])
             continue;
-        const char *text = uniform_position(e, &positions[a], false), *extent = axis_extent(e, tensor, a);
+        const char *text = uniform_position(e, &positions[a], false);
+        const char *extent = positions[a].within ? e->extents[positions[a].within->id] : axis_extent(e, tensor, a);
         const char *varying = varying_position(e, &positions[a]);
         int64_t step = lane_step(e, &positions[a]);
         if (!varying && !step) {

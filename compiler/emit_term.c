@@ -533,6 +533,7 @@ static Value emit_new(Emitter *e, const Term *term)
     case TERM_READ: return emit_read(e, term);
     case TERM_CONSTANT: return emit_constant(e, term, term->dtype);
     case TERM_POSITION: return emit_position(e, term);
+    case TERM_EXTENT: return (Value){ e->extents[term->extent->id], false };
     case TERM_MAP: return emit_map(e, term);
     case TERM_SELECT: return emit_select(e, term);
     case TERM_CONTRACT:

@@ -101,8 +101,13 @@ static void find_live(Emitter *e)
             wanted[lowered->tensors[t]->origin->id] = true;
     e->live_statements = program_needed(e->arena, p, wanted);
     e->live_indices = ARENA_ARRAY(e->arena, bool, p->index_count);
-    for (int i = 0; i < p->index_count; i++)
-        e->live_indices[i] = p->indices[i] == p->part || e->live_statements[p->indices[i]->statement];
+    bool *used = ARENA_ARRAY(e->arena, bool, p->index_count);
+    for (int i = 0; i < lowered->index_count; i++)
+        used[lowered->indices[i]->origin->id] = true;
+    for (int i = 0; i < p->index_count; i++) {
+        const Index *index = p->indices[i];
+        e->live_indices[i] = index == p->part || (index->rule == EXTENT_WRITTEN ? used[i] : e->live_statements[index->statement]);
+    }
 }
 
 /* ---- sizes ---- */

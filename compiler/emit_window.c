@@ -1,4 +1,5 @@
 /* Windows: a unit of work's rows with each number once, where rows share them, and where a tile finds them: see Window. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "emit_tiling.h"
@@ -13,18 +14,7 @@ static const char *axis_span(Emitter *e, const Tiling *t, const WindowAxis *axis
     else if (axis->point)
         points = emit_extent(e, axis->point);
     return !points ? rows : !rows ? points
-           : emit_text(e, "size_span(%s, %lld, %s, %lld)", emit_bare(e, rows), (long long)axis->row_factor, points,
-                       (long long)axis->point_factor);
-}
-
-/* Where the index begins that an axis' points are taken as. */
-static const char *base_first(Emitter *e, const Tiling *t, const WindowAxis *axis)
-{
-    if (window_base(axis) == axis->row)
-        return tiling_first(e, axis->row);
-    if (axis->row)
-        return emit_text(e, "%s * %lld", tiling_first(e, axis->row), (long long)axis->row_factor);
-    return axis->point == t->c->depth.list[0] ? tiling_depth_first(e, t) : "0";
+           : emit_text(e, "size_span(%s, %lld, %s, %lld)", emit_bare(e, rows), llabs(axis->row_factor), points, llabs(axis->point_factor));
 }
 
 static const char *span_name(Emitter *e, const Tiling *t, const WindowAxis *axis)
@@ -32,18 +22,45 @@ static const char *span_name(Emitter *e, const Tiling *t, const WindowAxis *axis
     return emit_text(e, "%s_span", t->names[window_base(axis)->id]);
 }
 
+/* How far a pair with a negative factor reaches before where the first of both indices is: x[h - r] does by the points but one. */
+static const char *back_name(Emitter *e, const Tiling *t, const WindowAxis *axis)
+{
+    return axis->row_factor < 0 || axis->point_factor < 0 ? emit_text(e, "%s_back", t->names[window_base(axis)->id]) : NULL;
+}
+
+/* Where the index begins that an axis' points are taken as. */
+static const char *base_first(Emitter *e, const Tiling *t, const WindowAxis *axis)
+{
+    const char *back = back_name(e, t, axis), *first = "0";
+    if (window_base(axis) == axis->row)
+        first = tiling_first(e, axis->row);
+    else if (axis->row)
+        first = emit_text(e, "%s * %lld", tiling_first(e, axis->row), (long long)axis->row_factor);
+    else if (axis->point == t->c->depth.list[0])
+        first = tiling_depth_first(e, t);
+    return !back ? first : strcmp(first, "0") ? emit_text(e, "%s - %s", first, back) : emit_text(e, "-%s", back);
+}
+
 /* The spans of all axes but the first are what those before are apart. */
 static void declare_spans(Emitter *e, const Tiling *t)
 {
     const Window *window = t->c->window;
-    for (int i = 0; i < window->count; i++)
-        emit_line(e, "const int64_t %s = %s;", span_name(e, t, &window->axes[i]), emit_bare(e, axis_span(e, t, &window->axes[i])));
+    for (int i = 0; i < window->count; i++) {
+        const WindowAxis *axis = &window->axes[i];
+        const char *back = back_name(e, t, axis);
+        emit_line(e, "const int64_t %s = %s;", span_name(e, t, axis), emit_bare(e, axis_span(e, t, axis)));
+        if (back)
+            emit_line(e, "const int64_t %s = %s;", back,
+                      axis->row_factor < 0 ? emit_text(e, "(%s - 1) * %lld", tiling_extent_here(e, axis->row), llabs(axis->row_factor))
+                                           : emit_text(e, "(%s - 1) * %lld", emit_extent(e, axis->point), llabs(axis->point_factor)));
+    }
 }
 
 /* An index less where it begins. */
 static const char *less(Emitter *e, const char *name, const char *first)
 {
-    return strcmp(first, "0") ? emit_text(e, "(%s - %s)", name, first) : name;
+    const char *subtracted = strpbrk(first, "+-") ? emit_text(e, "(%s)", first) : first;
+    return strcmp(first, "0") ? emit_text(e, "(%s - %s)", name, subtracted) : name;
 }
 
 /* Where a point is whose place along each axis is at[axis], NULL for its beginning. */
@@ -101,13 +118,25 @@ static const char *window_step(Emitter *e, const Tiling *t, const Index *index)
     return step;
 }
 
+/* Where the first of all indices is in the window. */
+static const char *window_origin(Emitter *e, const Tiling *t)
+{
+    const Window *window = t->c->window;
+    const char **at = ARENA_ARRAY(e->arena, const char *, window->count);
+    for (int i = 0; i < window->count; i++)
+        at[i] = back_name(e, t, &window->axes[i]);
+    return place_in(e, t, at);
+}
+
 /* Packs the window of a unit's rows, and notes where a row has each contracted point. */
 void tiling_make_window(Emitter *e, const Tiling *t, const char *pack)
 {
     const IndexSet *depth = &t->c->depth;
-    const char *spot = "";
+    const char *spot = "", *origin;
     declare_spans(e, t);
     emit_line(e, "%s;", pack);
+    if (strcmp(origin = window_origin(e, t), "0"))
+        spot = origin;
     emit_line(e, "int64_t *spot = spots_%d;    /* where a row has each contracted point, from its first one on */", t->number);
     for (int i = 0; i < depth->count; i++) {
         const char *name = t->names[depth->list[i]->id], *step = window_step(e, t, depth->list[i]);

@@ -23,6 +23,48 @@ static ExtentSpec given_extent(const Infer *infer, const Index *index)
     return (ExtentSpec){ .extent = -1, .is_hint = true };
 }
 
+/* ---- ranges ---- */
+
+void position_range(const Extents *extents, const Position *position, int64_t *least, int64_t *greatest)
+{
+    Wide low = position->constant, high = position->constant;
+    for (int k = 0; k < position->count; k++) {
+        const PositionPart *part = &position->parts[k];
+        Wide reach = (Wide)part->coefficient * (extents->of[part->index->id] - 1);
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    *least = low < INT64_MIN ? INT64_MIN : (int64_t)low;
+    *greatest = high > INT64_MAX ? INT64_MAX : (int64_t)high;
+}
+
+static bool position_known(const Extents *extents, const Position *position)
+{
+    for (int k = 0; k < position->count; k++)
+        if (!position->parts[k].index || extents->of[position->parts[k].index->id] < 0)
+            return false;
+    return true;
+}
+
+static bool position_empty(const Extents *extents, const Position *position)
+{
+    for (int k = 0; k < position->count; k++)
+        if (position->parts[k].index && extents->of[position->parts[k].index->id] == 0)
+            return true;
+    return false;
+}
+
+/* One more than the largest position written, where no gather hides it; else -1. */
+static int64_t written_extent(const Extents *extents, const Position *position)
+{
+    int64_t least, greatest;
+    if (!position_known(extents, position))
+        return -1;
+    if (position_empty(extents, position))
+        return 0;
+    position_range(extents, position, &least, &greatest);
+    return greatest < INT64_MAX ? greatest + 1 : -1;
+}
+
 /* ---- one index ---- */
 
 static void report_axes(Infer *infer, const Index *index, const Axis *first, int64_t first_size, const Axis *second,
@@ -139,6 +181,7 @@ static int64_t index_extent(Infer *infer, const Index *index)
             return axes_extent(infer, index);
         return given >= 0 ? given : fits_extent(infer, index);
     case EXTENT_GIVEN: return given;
+    case EXTENT_WRITTEN: return written_extent(infer->extents, index->written);
     }
     return -1;
 }
@@ -156,35 +199,7 @@ static void infer_indices(Infer *infer, int statement)
     }
 }
 
-/* ---- ranges ---- */
-
-void position_range(const Extents *extents, const Position *position, int64_t *least, int64_t *greatest)
-{
-    Wide low = position->constant, high = position->constant;
-    for (int k = 0; k < position->count; k++) {
-        const PositionPart *part = &position->parts[k];
-        Wide reach = (Wide)part->coefficient * (extents->of[part->index->id] - 1);
-        *(reach < 0 ? &low : &high) += reach;
-    }
-    *least = low < INT64_MIN ? INT64_MIN : (int64_t)low;
-    *greatest = high > INT64_MAX ? INT64_MAX : (int64_t)high;
-}
-
-static bool position_known(const Extents *extents, const Position *position)
-{
-    for (int k = 0; k < position->count; k++)
-        if (!position->parts[k].index || extents->of[position->parts[k].index->id] < 0)
-            return false;
-    return true;
-}
-
-static bool position_empty(const Extents *extents, const Position *position)
-{
-    for (int k = 0; k < position->count; k++)
-        if (position->parts[k].index && extents->of[position->parts[k].index->id] == 0)
-            return true;
-    return false;
-}
+/* ---- what is in range ---- */
 
 static void check_position(Infer *infer, const Tensor *tensor, int axis, const Position *position, const char *verb)
 {
@@ -278,23 +293,12 @@ static void check_term(Infer *infer, const Term *term, int how, char *seen)
             check_term(infer, term->reduce.argument, how, seen);
         break;
     case TERM_CONSTANT:
-    case TERM_POSITION: break;
+    case TERM_POSITION:
+    case TERM_EXTENT: break;
     }
 }
 
 /* ---- statements ---- */
-
-/* One more than the largest position written, where no gather hides it; else -1. */
-static int64_t written_extent(const Extents *extents, const Position *position)
-{
-    int64_t least, greatest;
-    if (!position_known(extents, position))
-        return -1;
-    if (position_empty(extents, position))
-        return 0;
-    position_range(extents, position, &least, &greatest);
-    return greatest < INT64_MAX ? greatest + 1 : -1;
-}
 
 /* Whether a statement writes at all: none of its loops is known to run no times. */
 static bool writes_something(const Extents *extents, const Output *output)

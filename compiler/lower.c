@@ -285,6 +285,21 @@ static void force_own_reads(Lower *l, const Output *output)
                 force(l, output->positions[a].parts[k].gather);
 }
 
+/* A product is a nest of its own, before what it makes is scattered. */
+static void force_scattered(Lower *l, const Output *output)
+{
+    force_own_reads(l, output);
+    bool computed = false, far = false;
+    for (int a = 0; a < output->tensor->rank; a++) {
+        computed |= !position_is_plain(&output->positions[a]);
+        far |= position_has_gather(&output->positions[a]);
+    }
+    const Term *product = product_inside(l->arena, output->value);
+    unsigned kind = far ? PRODUCT_SCATTERED_FAR : PRODUCT_SCATTERED;
+    if (computed && !l->forced && product && l->kinds[product->id] & kind)
+        force(l, output->value);
+}
+
 static void force_turned_read(void *user, const Term *term)
 {
     Lower *l = user;
@@ -333,7 +348,7 @@ static void lower_statement(Lower *l, const Statement *statement, const bool *wa
     if (statement->output_count > 1)
         force_shared_value(l, statement);
     else if (statement->accumulate)
-        force_own_reads(l, &statement->outputs[0]);
+        force_scattered(l, &statement->outputs[0]);
     else if (turn.read)
         force_result(l, statement->outputs[0].value, turn);
     else if (l->turned)
@@ -403,45 +418,6 @@ static void drop_unneeded(Lower *l, const bool *wanted)
     out->statement_count = statements;
 }
 
-/* Calls `on` for the terms that statements are made of, each once, behind what it uses. */
-static void each_used_term(Lower *l, OnTerm *on, void *user)
-{
-    bool *seen = ARENA_ARRAY(l->arena, bool, l->out->term_count);
-    for (int s = 0; s < l->out->statement_count; s++)
-        for (int o = 0; o < l->out->statements[s]->output_count; o++) {
-            const Output *output = &l->out->statements[s]->outputs[o];
-            term_each_unseen(seen, output->value, on, user);
-            for (int a = 0; a < output->tensor->rank; a++)
-                for (int k = 0; k < output->positions[a].count; k++)
-                    if (output->positions[a].parts[k].gather)
-                        term_each_unseen(seen, output->positions[a].parts[k].gather, on, user);
-        }
-}
-
-typedef struct Sorting {
-    Lower *l;
-    Term **terms;
-    int count;
-} Sorting;
-
-static void take_term(void *user, const Term *term)
-{
-    Sorting *sorting = user;
-    ARENA_APPEND(sorting->l->arena, sorting->terms, sorting->count, sorting->l->out->terms[term->id]);
-}
-
-/* The terms that statements are made of, each behind what it uses. */
-static void sort_terms(Lower *l)
-{
-    Program *out = l->out;
-    Sorting sorting = { l, NULL, 0 };
-    each_used_term(l, take_term, &sorting);
-    out->terms = sorting.terms;
-    out->term_count = sorting.count;
-    for (int i = 0; i < out->term_count; i++)
-        out->terms[i]->id = i;
-}
-
 static void mark_index(bool *used, const Index *index)
 {
     if (index)
@@ -505,11 +481,11 @@ Program *lower(Arena *arena, const Program *program, const bool *wanted, const u
             lower_statement(&l, program->statements[s], wanted);
     }
     end_program(&l);
-    sort_terms(&l);
+    program_sort_terms(l.out);
     drop_unneeded(&l, wanted);
     while (sweeping && lower_sweep(&l, sweeping)) {
         end_program(&l);
-        sort_terms(&l);
+        program_sort_terms(l.out);
         drop_unused_indices(&l);
     }
     return l.out;

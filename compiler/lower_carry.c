@@ -62,7 +62,8 @@ static Term *copy_term(Copy *c, const Term *term)
     copy->indices = copy_indices(c, term->indices, term->rank);
     switch (term->kind) {
     case TERM_READ: copy_positions(c, copy); break;
-    case TERM_CONSTANT: break;
+    case TERM_CONSTANT:
+    case TERM_EXTENT: break;
     case TERM_POSITION: copy->position = copy_index(c, term->position); break;
     case TERM_MAP:
         copy->map.arguments = ARENA_ARRAY(c->l->arena, Term *, term->map.count);
@@ -257,7 +258,7 @@ void sweep_rewrite(Sweeper *s)
         Statement *statement = l->out->statements[i];
         const bool reduces = s->swept[i] && !sweep_keeps(s, statement);
         statement->goes_on |= reduces && sweep_ranks(statement);
-        if (reduces && !statement->goes_on) {
+        if (reduces && !statement->goes_on && !sweep_scatters(statement)) {
             take_apart(s, statement);
             continue;
         }

@@ -50,8 +50,26 @@ static Term *copy_read(Lower *l, Context *c, const Term *term, const Instance *i
     return lower_copy(l, c, lower_value(tensor), inside);
 }
 
+/* One of two numbers is chosen in the dtype that it is wanted in: of where(c, 1, 0) in whole numbers lanes would be longer. */
+static bool chooses_number(const Term *cast)
+{
+    const Term *from = cast->map.function == FUNCTION_CAST ? cast->map.arguments[0] : cast;
+    return from->kind == TERM_SELECT && from->select.yes->kind == TERM_CONSTANT && from->select.no->kind == TERM_CONSTANT &&
+           dtype_kind(cast->dtype) == KIND_FLOAT;
+}
+
+static Term *copy_chosen(Lower *l, Context *c, const Term *cast, const Instance *instance)
+{
+    const Term *from = cast->map.arguments[0];
+    Term *condition = lower_copy(l, c, from->select.condition, instance);
+    Term *yes = lower_cast(l, c, cast->dtype, lower_copy(l, c, from->select.yes, instance));
+    return lower_select(l, c, condition, yes, lower_cast(l, c, cast->dtype, lower_copy(l, c, from->select.no, instance)));
+}
+
 static Term *copy_map(Lower *l, Context *c, const Term *term, const Instance *instance)
 {
+    if (chooses_number(term))
+        return copy_chosen(l, c, term, instance);
     Term **arguments = ARENA_ARRAY(l->arena, Term *, term->map.count);
     for (int i = 0; i < term->map.count; i++)
         arguments[i] = lower_copy(l, c, term->map.arguments[i], instance);
@@ -94,6 +112,8 @@ static Term *copy_leaf(Lower *l, Context *c, const Term *term, const Instance *i
     leaf->weak = term->weak;
     if (term->kind == TERM_CONSTANT) {
         leaf->constant = term->constant;
+    } else if (term->kind == TERM_EXTENT) {
+        leaf->extent = term->extent;
     } else {
         leaf->position = lower_image(instance, term->position);
         lower_depend_on_index(l, leaf, leaf->position);
@@ -465,6 +485,8 @@ static Term *copy_reduce_unguarded(Lower *l, Context *c, const Term *term, const
     bool runs = (c->again && kind & PRODUCT_ITSELF) || runs_in_all_loops(c, term, instance);
     if (!runs || (keeps_indices(term) && c->root != term) || apart)
         return copy_stored(l, c, term, instance);
+    if (kind & PRODUCT_WHERE && !c->path)
+        return lower_where_product(l, c, term, instance);
     if (!(kind & PRODUCT_GUARDED))
         return lower_is_across(l, term) ? lower_across(l, c, term, instance) : lower_copy_reduction(l, c, term, instance);
     return state_needs_place(term) ? lower_place_product(l, c, term, instance) : lower_log_product(l, c, term, instance);
@@ -511,7 +533,8 @@ static Term *copy_new(Lower *l, Context *c, const Term *term, const Instance *in
     case TERM_CONTRACT:
     case TERM_REDUCE: return copy_reduce(l, c, term, instance);
     case TERM_CONSTANT:
-    case TERM_POSITION: break;
+    case TERM_POSITION:
+    case TERM_EXTENT: break;
     }
     return copy_leaf(l, c, term, instance);
 }

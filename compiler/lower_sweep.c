@@ -63,6 +63,15 @@ bool sweep_ranks(const Statement *statement)
     return value->kind == TERM_REDUCE && reduction_facts[value->reduce.reduction].leaves == LEAVES_RANKS;
 }
 
+bool sweep_scatters(const Statement *statement)
+{
+    const Output *output = &statement->outputs[0];
+    bool computed = false;
+    for (int a = 0; a < output->tensor->rank; a++)
+        computed |= !output->tensor->axes[a];
+    return statement->accumulate && computed;
+}
+
 /* ---- how values change with a maximum ---- */
 
 static Scale read_scale(void *user, const Term *read)
@@ -149,6 +158,8 @@ static bool is_plain(const Output *output)
 
 static bool stores_plainly(const Sweeper *s, const Statement *statement)
 {
+    if (sweep_scatters(statement))
+        return !statement->sweep && !sweep_keeps(s, statement) && statement->outputs[0].tensor->home->origin;    /* it is the caller's */
     const Term *value = statement->outputs[0].value;
     bool plain = !statement->accumulate && !statement->turned && !statement->sweep, ranks = sweep_ranks(statement) && !sweep_keeps(s, statement);
     for (int o = 0; o < statement->output_count; o++)
@@ -268,6 +279,9 @@ static bool is_chain(Sweeper *s, const Sweeping *sweeping, bool for_rankings)
             if (s->scales[output->tensor->id].kind >= SCALE_BARE || !is_read_along(s, output->tensor))
                 return false;
             stores = true;
+        } else if (count && sweep_scatters(statement)) {
+            if (!scale_is_fixed(scale_of(&s->scaling, output->value)))
+                return false;
         } else if (count && (!joins_reduced(s, statement) || ranks_whole(s, statement, sweeping))) {
             return false;
         } else if (count) {

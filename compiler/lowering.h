@@ -144,6 +144,9 @@ Term *lower_softmax(Lower *l, Context *c, const Term *term, const Instance *inst
 /* lower_log.c: of a log-space product, in the loops around it */
 Term *lower_log_product(Lower *l, Context *c, const Term *log, const Instance *instance);
 
+/* lower_where.c: of a WhereProduct, likewise */
+Term *lower_where_product(Lower *l, Context *c, const Term *term, const Instance *instance);
+
 /* lower_across.c: a reduction of indices of both sides of a product, as two; whether it is one, and the first of each of several
  * that share their loops and their value, in one statement */
 bool lower_is_across(const Lower *l, const Term *term);

@@ -47,4 +47,7 @@ typedef struct Order {
  * whatever can be ordered is, with NESTS_LOOPS nothing. */
 Order *order(Arena *arena, const Program *program, const bool *wanted, const Extents *extents, Nests nests, int64_t memory);
 
+/* A copy of a program, checked or ordered, whose indices, tensors and terms point at those of the checked one. */
+Program *order_copy(Arena *arena, const Program *program);
+
 #endif

@@ -7,7 +7,7 @@ typedef struct Build {
     Arena *arena;
     const Program *in;
     Program *out;
-    Ordered *const *orders;       /* [in term id] */
+    Ordered *const *orders;       /* [in term id]; NULL: there are none */
     Statement **ended;            /* in the order in which they run: a value in between ends before what it is for */
     int ended_count, value_count;
 } Build;
@@ -48,7 +48,7 @@ static Index *image(Scope *s, const Index *index)
     **at = *index;
     (*at)->id = s->b->out->index_count;
     (*at)->statement = s->statement->id;
-    (*at)->origin = index;
+    (*at)->origin = index->origin ? index->origin : index;
     ARENA_APPEND(s->b->arena, s->b->out->indices, s->b->out->index_count, *at);
     return *at;
 }
@@ -284,13 +284,14 @@ static void copy_arguments(Scope *s, const Term *from, Term *to)
         to->reduce.ranks = from->kind == TERM_REDUCE && from->reduce.ranks ? image(s, from->reduce.ranks) : NULL;
         break;
     case TERM_POSITION: to->position = image(s, from->position); break;
-    case TERM_CONSTANT: break;
+    case TERM_CONSTANT:
+    case TERM_EXTENT: break;
     }
 }
 
 static Term *copy(Scope *s, const Term *term)
 {
-    const Ordered *o = s->b->orders[term->id];
+    const Ordered *o = s->b->orders ? s->b->orders[term->id] : NULL;
     if (s->terms[term->id])
         return s->terms[term->id];
     Term *made;
@@ -303,7 +304,7 @@ static Term *copy(Scope *s, const Term *term)
         made = new_term(s, term->kind, term->dtype, term->span);
         like.id = made->id;
         like.statement = made->statement;
-        like.origin = term;
+        like.origin = s->b->in->origin ? term->origin : term;
         like.indices = images(s, term->indices, term->rank);
         *made = like;
     }
@@ -317,6 +318,7 @@ static void copy_statement(Build *b, const Statement *statement)
     s.statement->named = statement->named;
     s.statement->accumulate = statement->accumulate;
     s.statement->declared = statement->declared;
+    s.statement->stored = statement->stored;
     for (int o = 0; o < statement->output_count; o++) {
         const Output *output = &statement->outputs[o];
         Term *value = copy(&s, output->value);
@@ -330,7 +332,7 @@ static void copy_tensors(Build *b)
     for (int i = 0; i < b->in->tensor_count; i++) {
         const Tensor *tensor = b->in->tensors[i];
         Tensor *own = add_tensor(b, *tensor);
-        own->source = tensor;
+        own->source = b->in->origin ? tensor->source : tensor;
         own->maker = NULL;
         own->axes = NULL;
         own->previous = tensor->previous ? b->out->tensors[tensor->previous->id] : NULL;
@@ -361,10 +363,15 @@ Program *order_build(Arena *arena, const Program *program, Ordered *const *order
     Build b = { .arena = arena, .in = program, .out = ARENA_NEW(arena, Program), .orders = orders };
     b.out->arena = arena;
     b.out->source = program->source;
-    b.out->origin = program;
+    b.out->origin = program->origin ? program->origin : program;
     copy_tensors(&b);
     for (int s = 0; s < program->statement_count; s++)
         copy_statement(&b, program->statements[s]);
     number_statements(&b);
     return b.out;
+}
+
+Program *order_copy(Arena *arena, const Program *program)
+{
+    return order_build(arena, program, NULL);
 }

@@ -82,7 +82,8 @@ static bool same_term(Renaming *r, const Term *a, const Term *b)
                rename_all(r, a->indices, b->indices, a->rank) && same_term(r, a->reduce.argument, b->reduce.argument);
     case TERM_SELECT:
     case TERM_CONSTANT:
-    case TERM_POSITION: break;
+    case TERM_POSITION:
+    case TERM_EXTENT: break;
     }
     return false;
 }

@@ -96,7 +96,7 @@ bool order_stores(const Ordered *o, int node);
 /* order_same.c: whether two values of an ordered program are the same up to the names of their indices. */
 bool order_same_value(Arena *arena, const Term *a, const Term *b);
 
-/* The program with its orders: by term id, NULL where there is none. */
+/* A copy of the program, checked or ordered, with its orders: by term id, NULL where there is none; NULL: nowhere. */
 Program *order_build(Arena *arena, const Program *program, Ordered *const *orders);
 
 #endif

@@ -56,7 +56,7 @@ typedef struct Reach {
  * read at x[h + r] have: an axis for each index that stands alone, and for each pair of which only the sum row_factor * row +
  * point_factor * point tells which number it is. */
 typedef struct WindowAxis {
-    Index *row, *point;           /* of a pair both, else one; a pair's factors are positive, and one of them is 1 */
+    Index *row, *point;           /* of a pair both, else one; one of a pair's factors is 1, the other may be negative, as for x[h - r] */
     int64_t row_factor, point_factor;
 } WindowAxis;
 
@@ -412,6 +412,9 @@ const char *plan_permission(const Plan *plan);
 
 /* Whether its nests want more of the workspace than plain loops would. */
 bool plan_wants_room(const Plan *plan);
+/* Whether a value is made of positions that are the same in all lanes along an index, and of small constants, so that sums do not overflow. */
+bool lanes_is_small(const Term *term, const Index *vector);
+
 /* Whether a step runs point by point of the launch's last block, in turn with its neighbours, so that what passes between
  * them for one point is still near. */
 bool launch_runs_by_points(const Launch *launch, int step);

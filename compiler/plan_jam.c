@@ -19,6 +19,7 @@ typedef struct Reads {
     bool with, without;           /* reads in the reductions' loops that depend on the index, and that do not */
     bool simple;                  /* nothing but reads and functions */
     bool plain;                   /* at plain positions */
+    bool finds;                   /* rows along the lanes, at places from an array that depend on the index */
     bool made;                    /* from a temporary, which may be near */
     size_t size;                  /* of the longest number that depends on the index */
 } Reads;
@@ -45,6 +46,11 @@ static void note_read(void *user, const Term *term)
     for (int i = 0; i < reads->reduce->reduce.over_count; i++)
         inside |= term_has_index(term, reads->reduce->reduce.over[i]);
     bool with = term_has_index(term, reads->index);
+    for (int a = 0; a < term->read.tensor->rank && inside && reads->lanes && term_has_index(term, reads->lanes); a++)
+        for (int k = 0; k < term->read.positions[a].count; k++) {
+            const Term *gather = term->read.positions[a].parts[k].gather;
+            reads->finds |= gather && term_has_index(gather, reads->index) && !term_has_index(gather, reads->lanes);
+        }
     reads->with |= inside && with;
     if (inside && with && dtype_size(term->dtype) > reads->size)
         reads->size = dtype_size(term->dtype);
@@ -448,6 +454,36 @@ static bool copies_runs(const Planner *planner, const Step *step)
            !(position_is_plain(before) && before->parts[0].index == step->loops[last - 1]);
 }
 
+/* Whether something reads the rows of a block's points that a step reduces, too. */
+static bool reads_rows_of(const Planner *planner, const Launch *launch, int reader, int place)
+{
+    const Program *lowered = planner->plan->lowered;
+    const Index *const *points = (const Index *const *)launch->blocks[launch->block_count - 1].of_step;
+    for (int i = 0; i < lowered->term_count; i++)
+        for (int j = 0; j < lowered->term_count; j++) {
+            const Term *own = lowered->terms[i], *other = lowered->terms[j];
+            if (own->kind == TERM_READ && other->kind == TERM_READ && own->read.tensor == other->read.tensor &&
+                own->statement == launch->steps[place]->statement->id && other->statement == launch->steps[reader]->statement->id &&
+                term_has_index(own, points[place]) && term_has_index(other, points[reader]))
+                return true;
+        }
+    return false;
+}
+
+/* Whether rows that a step reduces are read again by another one of the launch, which had better be while they are near: then the steps
+ * take their points one after the other, and none takes several together. */
+static bool is_read_again(const Planner *planner, const Launch *launch, int place)
+{
+    const Step *step = launch->steps[place];
+    if (!step->root_count || step->vector_kept || !launch_goes_by_points(launch, place, place))
+        return false;
+    for (int s = 0; s < launch->step_count; s++)
+        if (s != place && launch_goes_by_points(launch, s < place ? s : place, s < place ? place : s) &&
+            reads_rows_of(planner, launch, s, place))
+            return true;
+    return false;
+}
+
 /* Along the innermost loop without lanes, else along the one with them. Threads are many enough to wait for one another. */
 void plan_jam(Planner *planner, const Launch *launch, int place)
 {
@@ -463,7 +499,8 @@ void plan_jam(Planner *planner, const Launch *launch, int place)
     if (step->split && step->ahead)
         jam_rows(planner, step);
     step->has_runs = !planner->plan->target->grid && copies_runs(planner, step);
-    plan_points(planner, step);
+    if (!is_read_again(planner, launch, place))
+        plan_points(planner, step);
 }
 
 void plan_points(const Planner *planner, Step *step)
@@ -473,7 +510,9 @@ void plan_points(const Planner *planner, Step *step)
     int last = step->loop_count - 1 - step->vector_kept, streams = planner->plan->target->streams;
     Reads reads;
     bool far = !step->vector_kept && reads_much(planner, step);
-    if (last >= 0 && should_go_together(planner, step, step->loops[last], far))
+    bool finds = last >= 0 && go_together(planner, step, step->loops[last], &reads) && reads.finds &&
+                 points_along(planner, step->vector, MANY) >= 2 * planner->plan->lanes;    /* of such a row all vectors go together */
+    if (last >= 0 && !finds && should_go_together(planner, step, step->loops[last], far))
         jam_along(step, step->loops[last], planner_extent(planner, step->loops[last]), far && streams ? streams : JAM_ROWS);
     if (step->jammed && planner->plan->target->sums && !step->guard && !step->powers[0])
         jam_tile(planner, step);

@@ -149,6 +149,47 @@ static void cost_reduce(Costing *c, const Term *term)
     c->loop_count = loops;
 }
 
+static const Term *without_casts(const Term *term)
+{
+    while (term->kind == TERM_MAP && term->map.function == FUNCTION_CAST && term->dtype == DTYPE_I64)
+        term = term->map.arguments[0];
+    return term;
+}
+
+bool lanes_is_small(const Term *term, const Index *vector)
+{
+    term = without_casts(term);
+    if (term->kind == TERM_POSITION)
+        return term->position != vector;
+    if (term->kind == TERM_CONSTANT)
+        return term->constant.is_integer && term->constant.integer < INT32_MAX && term->constant.integer > INT32_MIN;
+    return term->kind == TERM_MAP && (term->map.function == FUNCTION_ADD || term->map.function == FUNCTION_SUB) && term->map.count == 2 &&
+           lanes_is_small(term->map.arguments[0], vector) && lanes_is_small(term->map.arguments[1], vector);
+}
+
+/* Whether it is one more in each lane than in the one before. */
+static bool is_line(const Term *term, const Index *vector)
+{
+    term = without_casts(term);
+    if (term->kind == TERM_POSITION)
+        return term->position == vector;
+    Term *const *a = term->kind == TERM_MAP && term->dtype == DTYPE_I64 && term->map.count == 2 ? term->map.arguments : NULL;
+    bool adds = a && term->map.function == FUNCTION_ADD;
+    return (adds && is_line(a[1], vector) && lanes_is_small(a[0], vector)) ||
+           ((adds || (a && term->map.function == FUNCTION_SUB)) && is_line(a[0], vector) && lanes_is_small(a[1], vector));
+}
+
+/* The number, the same in all lanes, that a position along them is compared with: that takes no vector of positions; else NULL. */
+static const Term *compared_with_line(const Costing *c, const Term *term)
+{
+    if (!c->vector || term->kind != TERM_MAP || term->map.function < FUNCTION_LT || term->map.function > FUNCTION_NE)
+        return NULL;
+    for (int s = 0; s < 2; s++)
+        if (!term_has_index(term->map.arguments[1 - s], c->vector) && is_line(term->map.arguments[s], c->vector))
+            return term->map.arguments[1 - s];
+    return NULL;
+}
+
 static void cost_term(Costing *c, const Term *term)
 {
     bool in_lanes;
@@ -164,6 +205,10 @@ static void cost_term(Costing *c, const Term *term)
     case TERM_READ: cost_read(c, term, count, in_lanes); break;
     case TERM_MAP:
         c->cost += count * (function_facts[term->map.function].ulp > 0.5 ? 12 : 1);
+        if (compared_with_line(c, term)) {
+            cost_term(c, compared_with_line(c, term));
+            break;
+        }
         for (int i = 0; i < term->map.count; i++)
             cost_term(c, term->map.arguments[i]);
         break;
@@ -176,7 +221,8 @@ static void cost_term(Costing *c, const Term *term)
     case TERM_CONTRACT:
     case TERM_REDUCE: cost_reduce(c, term); break;
     case TERM_CONSTANT:
-    case TERM_POSITION: break;
+    case TERM_POSITION:
+    case TERM_EXTENT: break;
     }
 }
 
@@ -234,20 +280,19 @@ static void find_candidates(void *user, const Term *term)
             add_candidate(c, term->reduce.over[i]);
 }
 
-/* Whether each lane adds to an element of its own: the index is one axis of the target and in no other position. */
-static bool adds_apart(const Output *output, const Index *index)
+/* Whether each lane adds to an element of its own: the index is in one position of the target, alone or, for lanes that add at the same
+ * time, in a sum. */
+static bool adds_apart(const Output *output, const Index *index, bool together)
 {
-    int axes = 0;
-    for (int a = 0; a < output->tensor->rank; a++) {
-        const Position *position = &output->positions[a];
-        axes += output->tensor->axes[a] == index;
-        for (int k = 0; k < position->count && output->tensor->axes[a] != index; k++) {
-            const PositionPart *part = &position->parts[k];
-            if (part->index == index || (part->gather && term_has_index(part->gather, index)))
+    int positions = 0;
+    for (int a = 0; a < output->tensor->rank; a++)
+        for (int k = 0; k < output->positions[a].count; k++) {
+            const PositionPart *part = &output->positions[a].parts[k];
+            if (part->gather ? term_has_index(part->gather, index) : part->index == index && !together && output->tensor->axes[a] != index)
                 return false;
+            positions += part->index == index;
         }
-    }
-    return axes == 1;
+    return positions == 1;
 }
 
 /* Whether a vector's elements can be scanned at once, in a few steps: along the index that runs fastest. */
@@ -258,23 +303,25 @@ static bool scans_in_lanes(const Term *scan, const Index *index)
            components[0].dtype != DTYPE_BOOL;
 }
 
+/* How many lanes carry numbers of so many bytes; threads carry any. */
+static int lanes_of(const Planner *planner, size_t widest)
+{
+    const Target *target = planner->plan->target;
+    return target->grid ? target->grid->lanes : target->vector_bytes / (int)(widest > 4 ? widest : 4);
+}
+
 static bool may_carry_lanes(const Planner *planner, const Step *step, const Index *index)
 {
     const Term *value = step->statement->outputs[0].value;
     bool threads = planner->plan->target->grid != NULL;
     if (step->kind == STEP_RANK)
         return threads || ranking_turns(step->statement);
-    if (step->scatters && !adds_apart(&step->statement->outputs[0], index))
+    /* Of a sum's indices some are short, as those of a window. */
+    bool is_long = !threads && planner->hints->extents && planner->hints->extents->of[index->origin->id] >= lanes_of(planner, sizeof(float));
+    if (step->scatters && !adds_apart(&step->statement->outputs[0], index, is_long))
         return false;
     return step->kind != STEP_SCAN || !indices_have(value->reduce.over, value->reduce.over_count, index) ||
            (!threads && scans_in_lanes(value, index));
-}
-
-/* How many lanes carry numbers of so many bytes; threads carry any. */
-static int lanes_of(const Planner *planner, size_t widest)
-{
-    const Target *target = planner->plan->target;
-    return target->grid ? target->grid->lanes : target->vector_bytes / (int)(widest > 4 ? widest : 4);
 }
 
 /* Steps that hand each other temporaries run for a block of what they all keep, which has some points of its last index, and of those

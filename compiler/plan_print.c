@@ -110,6 +110,7 @@ void plan_print_term(Text *text, const Term *term)
             text_print(text, "%g", term->constant.value);
         break;
     case TERM_POSITION: text_print(text, "@%s", term->position->name); break;
+    case TERM_EXTENT: text_print(text, "extent(%s)", term->extent->name); break;
     case TERM_MAP: print_map(text, term); break;
     case TERM_SELECT:
         text_put(text, "where(");

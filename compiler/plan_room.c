@@ -1,4 +1,6 @@
 /* What a unit of work of a tiled product stores on the way: packed rows and panels, sums that wait, states. */
+#include <stdlib.h>
+
 #include "planning.h"
 
 enum { RUN_MOST = 16 };           /* so many points of a kept index have states at once */
@@ -94,8 +96,8 @@ static const Size *window_size(Planner *planner, const Launch *launch, const Con
         const Size *points = axis->point ? block_size(planner, launch, axis->point) : size_constant(arena, 0);
         if (c->sweep && axis->point == c->depth.list[0])
             points = sweep_outer(arena, c);
-        rows = size_op(arena, SIZE_MUL, rows, size_constant(arena, axis->row_factor));
-        points = size_op(arena, SIZE_MUL, points, size_constant(arena, axis->point_factor));
+        rows = size_op(arena, SIZE_MUL, rows, size_constant(arena, llabs(axis->row_factor)));
+        points = size_op(arena, SIZE_MUL, points, size_constant(arena, llabs(axis->point_factor)));
         product = size_op(arena, SIZE_MUL, product, size_op(arena, SIZE_ADD, rows, points));
     }
     return product;

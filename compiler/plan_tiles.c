@@ -12,6 +12,7 @@ enum {
     TILES_UNITS_LEAST = 8,        /* fewer units waste less of tiles at their ends */
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
     COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few; */
+    SCATTERED_UNITS = 2, SCATTERED_LEAST = 2,    /* where all rows come from memory for each unit: so many, of so many tiles of columns at least */
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
     ASKED_LEAST = 512,            /* so many columns a sweep has that are asked for as they lie in memory */
     ASKED_SHARE = 16,             /* of the second cache, for columns that are asked for as they lie in memory */
@@ -429,6 +430,15 @@ static bool goes_on(const Launch *launch)
     return false;
 }
 
+/* Whether what is stored is scattered next, so that blocks are only of indices that the target has. */
+static bool scatters(const Launch *launch)
+{
+    bool scatters = false;
+    for (int s = 0; s < launch->step_count; s++)
+        scatters |= launch->steps[s]->scatters;
+    return scatters;
+}
+
 static int contract_count(const Launch *launch)
 {
     int count = 0;
@@ -592,8 +602,11 @@ void contract_tiles(Planner *planner, Launch *launch)
     if (is_far)    /* columns of which there are many cost less */
         columns = fewer_columns(planner, launch, c, place, units, COLUMNS_LEAST, columns, tiles);
     const bool known = planner->hints->extents && planner->hints->extents->complete;
-    const double narrowest = is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : goes_on(launch) && known ? tile_columns / fixed : COLUMNS_LEAST;
-    columns = fewer_columns(planner, launch, c, place, c->columns_unasked ? RUNS_LEAST : WORKERS_LEAST, narrowest, columns, tiles);
+    const bool scattered = scatters(launch), few_blocks = scattered || (goes_on(launch) && known);    /* of rows */
+    const double narrowest = is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : scattered && launch->sweep ? SCATTERED_LEAST * tile_columns
+                             : few_blocks ? tile_columns / fixed : COLUMNS_LEAST;
+    columns = fewer_columns(planner, launch, c, place, c->columns_unasked ? RUNS_LEAST : scattered && launch->sweep ? SCATTERED_UNITS : WORKERS_LEAST,
+                            narrowest, columns, tiles);
     if (goes_on(launch) && fixed == 1) {    /* whole vectors */
         columns = ceil(even_share(planner_points(planner, &c->columns), columns, tile_columns) / plan->lanes) * plan->lanes;
         shrink(planner, launch, c, place, ROLE_COLUMN, columns, tiles);

@@ -309,7 +309,7 @@ static void verify_sweep(Verifier *v, const Launch *launch)
     for (int i = 0; i < plan->lowered->term_count; i++) {
         const Term *term = plan->lowered->terms[i];
         const Step *maker = term->kind == TERM_READ && term->read.tensor->maker ? plan->steps[term->read.tensor->maker->id] : NULL;
-        if (maker && v->launch_of[maker->id] == launch->id && maker->statement->swept &&
+        if (maker && v->launch_of[maker->id] == launch->id && maker->statement->swept && !maker->scatters &&
             indices_have(maker->loops, maker->loop_count, maker->statement->swept))
             expect(v, plan->lowered->statements[term->statement]->sweep == maker->statement->sweep, "a block of a sweep is read behind it");
     }

@@ -1,5 +1,6 @@
 /* Windows: the numbers of a product's rows where rows share them. They may be read at x[h + r], so that of all its points (h, r)
  * only h + r tells which number that is. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "planning.h"
@@ -33,7 +34,7 @@ static bool add_form(Finding *f, const Term *term, int64_t times)
     int64_t factor;
     if (dtype_kind(term->dtype) != KIND_INT || f->steps-- <= 0 || times <= -FACTOR_MOST || times >= FACTOR_MOST)
         return false;
-    if (term->kind == TERM_CONSTANT)
+    if (term->kind == TERM_CONSTANT || term->kind == TERM_EXTENT)
         return true;
     if (term->kind == TERM_POSITION) {
         f->form[term->position->id] += times;
@@ -90,12 +91,13 @@ static void note_form(Finding *f)
     Index *row = only_of(f, f->rows, &rows), *point = only_of(f, f->points, &points);
     int64_t row_factor = row ? f->form[row->id] : 0, point_factor = point ? f->form[point->id] : 0;
     WindowAxis pair = { row, point, row_factor, point_factor };
-    bool is_pair = row && point && (row_factor > 0) == (point_factor > 0) && row_factor > INT64_MIN && point_factor > INT64_MIN;
+    bool is_pair = row && point && row_factor > INT64_MIN && point_factor > INT64_MIN;
     if (is_pair) {
         int64_t divisor = common_divisor(llabs(row_factor), llabs(point_factor));
-        pair.row_factor = llabs(row_factor) / divisor;
-        pair.point_factor = llabs(point_factor) / divisor;
-        is_pair = pair.row_factor == 1 || pair.point_factor == 1;
+        int64_t unit = llabs(row_factor) == divisor ? row_factor : point_factor;    /* what becomes 1 */
+        pair.row_factor = row_factor / unit;
+        pair.point_factor = point_factor / unit;
+        is_pair = llabs(unit) == divisor;
     }
     for (int side = 0; is_pair && side < 2; side++) {
         WindowAxis *known = &f->pair[side ? point->id : row->id];
@@ -156,7 +158,7 @@ Index *window_base(const WindowAxis *axis)
 /* Whether every number between the first and the last of a window is one that somebody asks for, whatever the extents. */
 static bool is_dense(const WindowAxis *pair)
 {
-    return pair->row_factor == 1 && pair->point_factor == 1;
+    return llabs(pair->row_factor) == 1 && llabs(pair->point_factor) == 1;
 }
 
 static bool is_paired(const Finding *f, const Index *index)
@@ -185,7 +187,7 @@ double window_points(const Planner *planner, const Window *window, const Launch 
         double rows = axis->row ? planner_extent(planner, axis->row) : 1, points = axis->point ? planner_extent(planner, axis->point) : 1;
         for (int b = 0; launch && b < launch->block_count; b++)
             rows = axis->row && launch->blocks[b].of_step[place] == axis->row ? tiles[b] : rows;
-        product *= (rows - 1) * (double)axis->row_factor + (points - 1) * (double)axis->point_factor + 1;
+        product *= (rows - 1) * fabs((double)axis->row_factor) + (points - 1) * fabs((double)axis->point_factor) + 1;
     }
     return product;
 }

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "semiring.h"
 #include "state.h"
 
 enum { ROWS_LEAST = 8, DEPTH_LEAST = 2, KEPT_LEAST = 64, WORK_LEAST = 1 << 15, GUESS = 64 };
@@ -11,7 +10,9 @@ enum { FEW_ROWS = 2, FEW_MEET = 32, FEW_READ = 1 << 15 };    /* on a grid: so fe
 enum { BEHIND_LEAST = 3, BEHIND_MEET = 32, VECTOR_LEAST = 16 };    /* on a CPU, with a reduction behind the product: so few meet at least so many */
 enum { RANKED_LEAST = 256, RANKED_DEPTH = 8 };    /* so many points that are ranked are stored if each is a sum of so many numbers */
 enum { AGAIN_MOST = 16 };         /* more combinations take longer than to store a sum and to read it */
-enum { STORED_MOST = 1 << 16 };   /* points of a product that are stored for one point of a block's index */
+enum { NEAR_SIDE = 1 << 14 };     /* bytes of a side that loops find in the first cache */
+enum { STORED_MOST = 1 << 16, STORED_LEAST = 64 };    /* points of a product that are stored for one point of a block's index; where it would
+                                                         * load others number by number, of the indices that stay, so many at least */
 
 /* ---- sets of indices ---- */
 
@@ -349,7 +350,8 @@ static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents
         product.places || has_complex_numbers(&product))
         return 0;
     const int side = product_side(&product, term->reduce.over, term->reduce.over_count);
-    if (side >= 0 && !target->grid && allowed == NESTS_BY_COST && fills_vectors(&product, side, extents))
+    if (side >= 0 && !target->grid && allowed == NESTS_BY_COST &&
+        fills_vectors(&product, side, extents))
         return 0;
     if (side >= 0)
         return product_pays(&product, allowed, extents, term->reduce.over, term->reduce.over_count, target) ? PRODUCT_END : 0;
@@ -390,6 +392,41 @@ static bool is_stored(Arena *arena, const Term *term, const unsigned short *kind
     return all / (kept < KEPT_ENOUGH && longest >= kept * REDUCED_MORE ? longest : blocks) <= STORED_MOST;
 }
 
+typedef struct Beside {
+    const Product *product;
+    const Term *reduction;
+    int side;
+    bool *seen;                   /* [term id] */
+    bool across;
+} Beside;
+
+static void find_across(void *user, const Term *term)
+{
+    Beside *beside = user;
+    if (beside->seen[term->id] || term == beside->product->reduce)
+        return;
+    beside->seen[term->id] = true;
+    term_each_argument(term, find_across, beside);
+    const Position *last = term->kind == TERM_READ && term->read.tensor->rank ? &term->read.positions[term->read.tensor->rank - 1] : NULL;
+    beside->across |= last && position_is_plain(last) && is_contracted(beside->reduction, last->parts[0].index) &&
+                      has_any(term, &beside->product->own[1 - beside->side]);
+}
+
+/* Whether what a reduction reads beside a product lies along the indices that it reduces: a tile, whose lanes run along the others, would
+ * load it number by number, so that the product is rather stored, if those are some vectors. */
+static bool reads_across(Arena *arena, const Term *term, const Extents *extents)
+{
+    Product product;
+    const Term *inside = product_inside(arena, term->reduce.argument);
+    if (!inside || !product_match(arena, inside, &product))
+        return false;
+    Beside beside = { &product, term, product_side(&product, term->reduce.over, term->reduce.over_count), NULL, false };
+    beside.seen = ARENA_ARRAY(arena, bool, term->id + 1);
+    if (beside.side >= 0 && points(extents, product.own[1 - beside.side].list, product.own[1 - beside.side].count) >= STORED_LEAST)
+        find_across(&beside, term->reduce.argument);
+    return beside.across;
+}
+
 static bool is_sum_of_sides(const Product *product)
 {
     const Term *sum = product->reduce->reduce.argument;
@@ -406,63 +443,11 @@ static bool is_of_powers(Arena *arena, const Term *term, Nests nests, const Exte
            match_sides(arena, term, &product) && is_sum_of_sides(&product) && product_pays(&product, nests, extents, NULL, 0, NULL);
 }
 
-typedef struct Summing {
-    Arena *arena;
-    const Term *reduce;
-    PlaceSum *sum;
-} Summing;
-
-static void add_summand(void *user, const Term *value)
-{
-    Summing *s = user;
-    bool contracted = false;
-    for (int i = 0; i < s->reduce->reduce.over_count; i++)
-        contracted |= term_has_index(value, s->reduce->reduce.over[i]);
-    if (!contracted)
-        ARENA_APPEND(s->arena, s->sum->others, s->sum->other_count, value);
-    else if (s->sum->side_count++ < 2)
-        s->sum->sides[s->sum->side_count - 1] = value;
-}
-
-bool product_of_place(Arena *arena, const Term *term, PlaceSum *sum)
-{
-    const Term *x = term->reduce.argument;
-    *sum = (PlaceSum){ .side_count = 0 };
-    if (term->kind != TERM_REDUCE || !state_needs_place(term) || dtype_kind(x->dtype) != KIND_FLOAT || x->kind != TERM_MAP ||
-        x->map.function != FUNCTION_ADD || x->weak != WEAK_NO)
-        return false;
-    semiring_each_factor(x, add_summand, &(Summing){ arena, term, sum });
-    return sum->side_count == 2 && sum->other_count > 0;
-}
-
-/* The place in the sum of the two sides alone, if that has all its indices; else NULL. */
-static const Term *place_of_sides(Arena *arena, const Term *term, const PlaceSum *sum)
-{
-    IndexSet indices = { NULL, 0 };
-    Term *reduce = ARENA_NEW(arena, Term), *x = ARENA_NEW(arena, Term);
-    *reduce = *term;
-    *x = *term->reduce.argument;
-    reduce->reduce.argument = x;
-    x->map.arguments = ARENA_ARRAY(arena, Term *, 2);
-    for (int s = 0; s < 2; s++) {
-        x->map.arguments[s] = (Term *)sum->sides[s];
-        for (int i = 0; i < sum->sides[s]->rank; i++)
-            add_index(arena, &indices, sum->sides[s]->indices[i]);
-    }
-    x->map.count = 2;
-    x->indices = indices.list;
-    x->rank = indices.count;
-    for (int i = 0; i < term->rank; i++)
-        if (!has(&indices, term->indices[i]))
-            return NULL;
-    return reduce;
-}
-
 static bool is_place_of_sum(Arena *arena, const Term *term, Nests nests, const Extents *extents)
 {
     PlaceSum sum;
     Product product;
-    const Term *place = product_of_place(arena, term, &sum) ? place_of_sides(arena, term, &sum) : NULL;
+    const Term *place = product_of_place(arena, term, &sum) ? product_place_of_sides(arena, term, &sum) : NULL;
     return place && product_match(arena, place, &product) && product_pays(&product, nests, extents, NULL, 0, NULL);
 }
 
@@ -521,6 +506,15 @@ static bool is_ranked(Arena *arena, const Term *term, Nests allowed, const Exten
            depth * points(extents, (*inside)->indices, (*inside)->rank) >= WORK_LEAST;
 }
 
+/* Whether the smaller side of a product is more than the first cache leaves room for beside the other. */
+static bool has_far_sides(const Product *product, const Extents *extents)
+{
+    double depth = points(extents, product->reduce->reduce.over, product->reduce->reduce.over_count), least = INFINITY;
+    for (int s = 0; s < 2; s++)
+        least = fmin(least, points(extents, product->own[s].list, product->own[s].count));
+    return least * depth * (double)dtype_size(product->reduce->dtype) > NEAR_SIDE;
+}
+
 unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowed, const Extents *extents, const Target *target)
 {
     const bool grid = target->grid;
@@ -528,19 +522,25 @@ unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowe
     for (int i = 0; i < program->term_count; i++) {
         const Term *term = program->terms[i];
         Product product;
+        WhereProduct where;
         if (term->kind != TERM_REDUCE && term->kind != TERM_CONTRACT)
             continue;
         if (product_match(arena, term, &product) && !(grid && product.places) &&
             product_pays(&product, allowed, extents, NULL, 0, target))
             kinds[i] |= is_of_complex(&product) ? PRODUCT_OF_COMPLEX : has_complex_numbers(&product) ? 0
                         : PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
+        if (!grid && kinds[i] & PRODUCT_ITSELF)
+            kinds[i] |= PRODUCT_SCATTERED | (has_far_sides(&product, extents) ? PRODUCT_SCATTERED_FAR : 0);
         int end = end_kind(arena, term, allowed, extents, target);
-        if (end)
+        bool stored = !grid && is_stored(arena, term, kinds, extents);
+        if (end && !(stored && allowed == NESTS_BY_COST && reads_across(arena, term, extents)))
             kinds[i] |= (unsigned short)(end | (is_made_again(arena, term, extents) ? PRODUCT_AGAIN : 0));
-        else if (!grid && is_stored(arena, term, kinds, extents))
+        else if (stored)
             kinds[i] |= PRODUCT_STORED;
         if (is_of_powers(arena, term, allowed, extents) || is_place_of_sum(arena, term, allowed, extents))
             kinds[i] |= PRODUCT_GUARDED;
+        if (!grid && product_of_where(arena, term, &where, &product) && product_pays(&product, allowed, extents, NULL, 0, target))
+            kinds[i] |= PRODUCT_WHERE;
     }
     for (int i = 0; i < program->term_count && !grid; i++) {
         const Term *term = program->terms[i], *inside;

@@ -56,6 +56,20 @@ typedef struct PlaceSum {
 } PlaceSum;
 
 bool product_of_place(Arena *arena, const Term *term, PlaceSum *sum);
+/* The place in the sum of the two sides alone, if that has all its indices; else NULL. */
+const Term *product_place_of_sides(Arena *arena, const Term *term, const PlaceSum *sum);
+
+/* A reduction of two values' combination where a condition holds, which one of them may be under alone: what is left out stays so,
+ * combined with any finite number. */
+typedef struct WhereProduct {
+    const Term *condition;
+    const Term *value;            /* the combination, a map of two */
+    const Term *other;            /* what it is where the condition fails */
+    int under;                    /* which of the two */
+} WhereProduct;
+
+/* `product`: what it is then. */
+bool product_of_where(Arena *arena, const Term *term, WhereProduct *w, Product *product);
 
 /* Whether a norm is lowered to a sum of sizes, or the root of one of squares. */
 bool norm_is_sum(const Term *term);
@@ -77,7 +91,10 @@ enum {
     PRODUCT_OF_COMPLEX = 128,     /* a sum of products of two complex numbers */
     PRODUCT_ACROSS = 256,         /* a first reduction of both sides' indices: two, over those of the first side before the others, */
     PRODUCT_ACROSS_SECOND = 512,  /* or over those of the second one */
-    PRODUCT_STORED = 1024         /* a reduction whose product is stored, for it cannot take that from registers */
+    PRODUCT_STORED = 1024,        /* a reduction whose product is stored, for it cannot take that from registers */
+    PRODUCT_WHERE = 2048,         /* a WhereProduct */
+    PRODUCT_SCATTERED = 4096,     /* on CPUs, one that is stored before a `+=` scatters it at sums of indices, */
+    PRODUCT_SCATTERED_FAR = 8192  /* or at those from arrays, too: loops would read its smaller side again and again, which is not near */
 };
 
 /* By term id. */

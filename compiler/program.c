@@ -169,7 +169,8 @@ void term_each_argument(const Term *term, OnTerm *on, void *user)
     case TERM_CONTRACT:
     case TERM_REDUCE: on(user, term->reduce.argument); break;
     case TERM_CONSTANT:
-    case TERM_POSITION: break;
+    case TERM_POSITION:
+    case TERM_EXTENT: break;
     }
 }
 
@@ -223,6 +224,37 @@ const Index *program_axis_index(const Program *program, const Tensor *tensor, in
 const Statement *program_result(const Program *program)
 {
     return program->statements[program->statement_count - 1];
+}
+
+typedef struct Sorting {
+    Program *program;
+    Term **terms;
+    int count;
+} Sorting;
+
+static void take_term(void *user, const Term *term)
+{
+    Sorting *sorting = user;
+    ARENA_APPEND(sorting->program->arena, sorting->terms, sorting->count, sorting->program->terms[term->id]);
+}
+
+void program_sort_terms(Program *program)
+{
+    Sorting sorting = { program, NULL, 0 };
+    bool *seen = ARENA_ARRAY(program->arena, bool, program->term_count);
+    for (int s = 0; s < program->statement_count; s++)
+        for (int o = 0; o < program->statements[s]->output_count; o++) {
+            const Output *output = &program->statements[s]->outputs[o];
+            term_each_unseen(seen, output->value, take_term, &sorting);
+            for (int a = 0; a < output->tensor->rank; a++)
+                for (int k = 0; k < output->positions[a].count; k++)
+                    if (output->positions[a].parts[k].gather)
+                        term_each_unseen(seen, output->positions[a].parts[k].gather, take_term, &sorting);
+        }
+    program->terms = sorting.terms;
+    program->term_count = sorting.count;
+    for (int i = 0; i < program->term_count; i++)
+        program->terms[i]->id = i;
 }
 
 bool *program_needed(Arena *arena, const Program *p, const bool *wanted)
@@ -320,7 +352,8 @@ static void verify_term(Verifier *v, const Term *term)
             expect(v, term_has_index(term->reduce.argument, term->reduce.over[i]), "a reduced index is not there");
         break;
     case TERM_CONSTANT:
-    case TERM_POSITION: break;
+    case TERM_POSITION:
+    case TERM_EXTENT: break;
     }
 }
 

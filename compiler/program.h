@@ -37,6 +37,7 @@ typedef struct Position {
     int64_t constant;
     int count;
     PositionPart *parts;
+    const Index *within;          /* in a gathered program: it stands for this index of the checked one, which has none but its values */
 } Position;
 
 /* How an index gets its extent. */
@@ -45,7 +46,9 @@ typedef enum {
     EXTENT_AXES,                  /* it stands alone at axes: their common size, where 1 gives way */
     EXTENT_FITS,                  /* of a caller's array where it stands alone in one that is passed; else the largest
                                      that keeps positions in range */
-    EXTENT_GIVEN                  /* nothing fixes it: the user does, by name */
+    EXTENT_GIVEN,                 /* nothing fixes it: the user does, by name */
+    EXTENT_WRITTEN                /* of no text: along an axis at which a `+=` writes at a sum of indices, from the first element to the
+                                     last that may be */
 } ExtentRule;
 
 typedef struct Axis {
@@ -73,6 +76,7 @@ struct Index {
     int axis_count;
     Fit *fits;                    /* EXTENT_FITS: the extent is the least that any of them allows */
     int fit_count;
+    const Position *written;      /* EXTENT_WRITTEN */
     bool in_dots;                 /* a dimension of "...": the name is not the user's, so no -d means it */
     const Index *origin;          /* in an ordered or lowered program: the index of the checked one that has this extent */
 };
@@ -90,6 +94,7 @@ struct Tensor {
     Index **axes;                 /* of a made tensor: the index along each axis, NULL where the position is computed */
     Tensor *previous;             /* of `+=`: the value that an earlier statement gave this name, which it adds to */
     bool from_caller;             /* of `+=`: it adds to the caller's array */
+    Index **written;              /* of `+=`: along each axis an EXTENT_WRITTEN, NULL at plain indices; NULL: it scatters otherwise, or not */
     /* in an ordered or lowered program */
     const Tensor *origin;         /* in a lowered one: the tensor of the checked program that the caller passes; NULL for a temporary */
     const Tensor *source;         /* the tensor of the checked program, passed or not; NULL where a pass made it */
@@ -101,6 +106,7 @@ typedef enum {
     TERM_READ,                    /* a tensor's element; a gather where a position has one */
     TERM_CONSTANT,
     TERM_POSITION,                /* @i */
+    TERM_EXTENT,                  /* in a gathered or lowered program: how many points an index has */
     TERM_MAP,                     /* a function of terms */
     TERM_SELECT,                  /* where(condition, yes, no): only the chosen branch is evaluated */
     TERM_CONTRACT,                /* `->`: Einstein's sum over the indices that are not listed */
@@ -143,6 +149,7 @@ struct Term {
             bool is_integer;      /* exactly `integer`; else `value` */
         } constant;
         Index *position;
+        const Index *extent;      /* of the checked program */
         struct {
             Function function;    /* FUNCTION_CAST: to this term's dtype */
             bool implicit;        /* a cast that the rules of promotion put there; it is not printed. A softmax's
@@ -308,6 +315,9 @@ void term_each_below(Arena *arena, const Term *term, OnTerm *on, void *user);
 
 /* The same for those not yet seen, which then are: seen[term id]. Terms may have any numbers. */
 void term_each_unseen(bool *seen, const Term *term, OnTerm *on, void *user);
+
+/* Lists again the terms that statements are made of, each behind what it uses, and numbers them so. */
+void program_sort_terms(Program *program);
 
 /* The tensor that stands for a name at the end of the program, or NULL. */
 Tensor *program_find(const Program *program, const char *name);

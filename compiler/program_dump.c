@@ -65,6 +65,7 @@ static void dump_index(Text *text, const Index *index)
             text_print(text, "%s %s axis %d", i ? "," : "", index->fits[i].tensor->label, index->fits[i].axis);
         break;
     case EXTENT_GIVEN: text_put(text, "given"); break;
+    case EXTENT_WRITTEN: text_put(text, "as far as is written"); break;
     }
     text_put(text, "\n");
 }
@@ -84,6 +85,7 @@ static void dump_operation(Text *text, const Term *term)
             text_print(text, "constant %.17g", term->constant.value);
         break;
     case TERM_POSITION: text_print(text, "position %s", term->position->name); break;
+    case TERM_EXTENT: text_print(text, "extent %s", term->extent->name); break;
     case TERM_MAP:
         text_print(text, "map %s%s", grades[term->map.grade], function_facts[term->map.function].name);
         for (int i = 0; i < term->map.count; i++)

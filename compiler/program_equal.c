@@ -57,6 +57,7 @@ static bool same_operation(Pairs *pairs, const Term *a, const Term *b)
         return a->constant.is_integer == b->constant.is_integer && same_number(a->constant.value, b->constant.value) &&
                a->constant.integer == b->constant.integer;
     case TERM_POSITION: return !strcmp(a->position->name, b->position->name);
+    case TERM_EXTENT: return !strcmp(a->extent->name, b->extent->name);
     case TERM_MAP:
         if (a->map.function != b->map.function || a->map.implicit != b->map.implicit || a->map.count != b->map.count)
             return false;

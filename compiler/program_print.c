@@ -226,6 +226,7 @@ static void print_root(Printer *printer, const Term *term, int least)
             print_number(printer->text, term->constant.value);
         break;
     case TERM_POSITION: text_print(printer->text, "@%s", term->position->name); break;
+    case TERM_EXTENT: text_print(printer->text, "extent(%s)", term->extent->name); break;
     case TERM_MAP: print_map(printer, term, least); break;
     case TERM_SELECT: print_where(printer, term); break;
     case TERM_CONTRACT:

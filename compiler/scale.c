@@ -56,6 +56,7 @@ static bool is_same_inside(Scaling *s, const Term *a, const Term *b)
     case TERM_READ: return is_same_read(s, a, b);
     case TERM_CONSTANT: return is_same_constant(a, b);
     case TERM_POSITION: return s->is_same(s->user, a->position, b->position);
+    case TERM_EXTENT: return a->extent == b->extent;
     case TERM_SELECT:
         return scaling_is_same(s, a->select.condition, b->select.condition) && scaling_is_same(s, a->select.yes, b->select.yes) &&
                scaling_is_same(s, a->select.no, b->select.no);

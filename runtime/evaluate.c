@@ -37,7 +37,8 @@ static void count_term_uses(const Term *term, int *uses)
     case TERM_CONTRACT:
     case TERM_REDUCE: uses[term->reduce.argument->id]++; break;
     case TERM_CONSTANT:
-    case TERM_POSITION: break;
+    case TERM_POSITION:
+    case TERM_EXTENT: break;
     }
 }
 

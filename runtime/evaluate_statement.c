@@ -47,12 +47,21 @@ static void add_loop(Index **loops, int *count, Index *index)
         loops[(*count)++] = index;
 }
 
+/* What a scatter adds up: of a sum that a kernel may add up with the others, its elements. */
+static const Term *scattered_value(const Output *output)
+{
+    const Term *value = output->value;
+    bool sums = (value->kind == TERM_CONTRACT || value->kind == TERM_REDUCE) && value->reduce.reduction == REDUCTION_SUM;
+    return output->tensor->written && sums && value->dtype == output->tensor->dtype && value->dtype == value->reduce.argument->dtype
+               ? value->reduce.argument : value;
+}
+
 /* The indices that a scatter runs over: the value's, and those that only the target has. */
-static int scatter_loops(const Output *output, Index **loops)
+static int scatter_loops(const Output *output, const Term *value, Index **loops)
 {
     int count = 0;
-    for (int i = 0; i < output->value->rank; i++)
-        add_loop(loops, &count, output->value->indices[i]);
+    for (int i = 0; i < value->rank; i++)
+        add_loop(loops, &count, value->indices[i]);
     for (int a = 0; a < output->tensor->rank; a++)
         for (int k = 0; k < output->positions[a].count; k++) {
             const PositionPart *part = &output->positions[a].parts[k];
@@ -78,12 +87,13 @@ static void add_contributions(Evaluator *e, const Output *output, Sum *sums, int
 {
     int64_t at[RANK_MAX];
     Index **loops = walk_take(e, e->program->index_count, sizeof *loops);
-    int loop_count = scatter_loops(output, loops);
+    const Term *added = scattered_value(output);
+    int loop_count = scatter_loops(output, added, loops);
     int64_t steps = walk_count(e, loops, loop_count);
     bool known = true;
     walk_first(e, loops, loop_count);
     for (int64_t i = 0; i < steps; i++, walk_next(e, loops, loop_count)) {
-        Value value = walk_term(e, output->value);
+        Value value = walk_term(e, added);
         if (walk_positions(e, NULL, output->tensor, output->positions, at))
             sum_add(&sums[element_number(e, output->tensor, at)], value);
         else

@@ -321,7 +321,7 @@ def check_explain():
     check("where tensor maps describe both sides" in said and "in a ring of" in said, "what is chosen when the kernel runs", said)
     said = text(good("explain", "ik,jk->ij", "--precision", "tf32", "--target", "amx", "-d", "i=100,j=100,k=100"))
     check("precision    exact: no product here has a unit for tf32" in said, said)
-    for dump in ("ast", "program", "order", "lower", "plan"):
+    for dump in ("ast", "program", "order", "gather", "lower", "plan"):
         check(good("explain", known[0], f"-d{dump}"), dump)
     sizes = [json.loads(good("explain", known[0], "-d", f"i=3,j=32,k=64,m=31,n={n}", "--json"))["workspace_bytes"]
              for n in (100, 1000, 10 ** 9)]

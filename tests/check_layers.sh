@@ -13,7 +13,7 @@ layer_of() {
         arena.*|text.*|diag.*) echo 1 ;;
         dtype.*|ops.*|ast.*|ast_*|parse*|lex.*) echo 2 ;;
         program.*|program_*|semiring.*|check.*|check_*|extents.*) echo 3 ;;
-        bundle.*|coalesce.*|plan.*|plan_*|planning.*|product.*|order.*|order_*|ordering.*|turn.*|cost.*|size.*|scale.*|state.*|target.*|target_*|lower.*|lower_*|lowering.*) echo 4 ;;
+        bundle.*|coalesce.*|gather.*|plan.*|plan_*|planning.*|product.*|product_*|order.*|order_*|ordering.*|turn.*|cost.*|size.*|scale.*|state.*|target.*|target_*|lower.*|lower_*|lowering.*) echo 4 ;;
         emit.*|emit_*|emitting.*|library.*|names.*|embedded.*) echo 5 ;;
         compile.*) echo 6 ;;
         *) echo 0 ;;

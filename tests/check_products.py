@@ -392,6 +392,42 @@ EXPRESSIONS = [
     ('bL,LU->bU | _ * 2', 'b,L L,U:b'),
     ('zLu,xL->zxu', 'z,L,u x,L'),            # whose short rows come whole
     ('zLu,xL->xuz | relu', 'z,L,u x,L'),
+    ('where(@h >= @r && @h < @r + len[c], x[c,h-r+7], 0), k[o,c,r] -> [o,h]', 'reflected'),
+    ('where(2*@h >= @r && @r + 40 > 2*@h, x[c,2*h-r], 0), k[o,c,r] -> [h,o]', 'bounded'),
+    ('where(@h >= 2*@r && @h < 2*@r + 40, x[c,h-2*r], 0), k[o,c,r] -> [o,h] | max h', 'bounded'),
+    ('y[b,o,h+r,w+s] += x[b,c,h,w], k[c,o,r,s]', 'x=b,c,h,w k=c,o,r,s'),    # a convolution read the other way
+    ('y[b,o,h+r,w+2*s] += x[b,c,h,w], k[c,o,r,s]', 'y=b,o,h+r,w+2*s x=b,c,h,w k=c,o,r,s'),
+    ('y[h+3*r,o] += x[h,c], k[r,c,o] ; y[j,o] | max o', 'x=h,c:d k=r,c,o:d'),
+    ('y[o,r+h+s] += where(x[h,m] > 0, x[h,m], 0), k[r,m,s,o]', 'x=h,m:i k=r,m,s,o:i'),
+    ('y[o,h+r] += where(@h >= @o, x[o,h,m] * (@h + 1), 0), k[o,r,m,i]', 'x=o,h,m k=o,r,m,i'),
+    ('y[o,h+r] += x[h,m], k[r,m,o]', 'y=o,h+r:b x=h,m:b k=r,m,o:b'),
+    ('y[o,h+r] += x[h,m], k[r,m,o]', 'x=h,m:z k=r,m,o:z'),
+    ('where(M[i,k] > 0, A[i,k] * B[k,j], 0) -> [i,j]', 'M=i,k A=i,k B=k,j'),    # one side of a product alone is under a where
+    ('A[i,k], B[j,k] -> [i,j,k] | where(M[k,j] > 0, _, 0) | sum k | max i', 'A=i,k B=j,k M=k,j'),
+    ('where(@k <= @i + @b, A[b,i,k] * B[b,k,j], 0) -> [b,j,i]', 'A=b,i,k:d B=b,k,j:d'),
+    ('where(@k < len[b], A[b,i,k] * B[b,k,j], 0) -> [b,i,j] | _ + c[j]', 'A=b,i,k B=b,k,j len=b:k c=j'),
+    ('A[i,k] + B[k,j] -> [i,k,j] | where(@k != @i, _, -inf) | max k', 'A=i,k B=k,j'),
+    ('where(@k > @i, B[k,j] + A[i,k], inf) -> [i,k,j] | min k', 'A=i,k:d B=k,j:d'),
+    ('where(M[k] > 0, A[i,k] * B[k,j], 0) -> [i,j]', 'M=k:i A=i,k:i B=k,j:i'),
+    ('where(@h+@r >= 1 && @h+@r <= 40, x[c,h+r-1] * k[o,c,r], 0) -> [o,h]', 'bounded'),
+    ('where(M[i,k] > 0, A[i,k] * B[k,j], 0) -> [i,j]', 'M=i,k A=i,k:z B=k,j:z'),
+    ('where(M[i,k] > 0, A[i,k] * B[k,j], 0) -> [i,j]:f32', 'M=i,k A=i,k:b B=k,j:b'),
+    ('y[b,o,2*h+r,3*w+s] += x[b,c,h,w], k[c,o,r,s]', 'x=b,c,h,w k=c,o,r,s'),    # stored before it is scattered
+    ('y[o,2*h+3*r] += x[h,c], k[r,c,o] ; y[o,j] | sum j', 'x=h,c:d k=r,c,o:d'),
+    ('y[j,2*h+r] += x[h,k], B[k,j,r]', 'y=j,2*h+r:b x=h,k:b B=k,j,r:b'),
+    ('y[L+r,j] += x[L,k], B[k,j] * e[r]', 'x=L,k B=k,j e=r'),
+    ('y[t[i],j] += A[i,k], B[k,j]', 'scattered'),
+    ('y[j,t[i]] += A[i,k], B[k,j]', 'scattered_along'),
+    ('y[h+r] += x[h] * k[r]', 'x=h k=r'),    # lanes add at the same time
+    ('y[b,h+i] += x[b,h], k[b,i]', 'x=b,h:d k=b,i:d'),
+    ('y[2*h+r,w+s] += x[h,w,r,s]', 'x=h,w,r,s'),
+    ('y[h+3*w] += x[h,w]', 'y=h+3*w:c x=h,w:c'),
+    ('A[i,k], B[U,k] -> [i,U] | _ + M[i,U] | max U', 'A=i,k B=U,k M=i,U'),    # what a tile would meet number by number
+    ('A[i,k], B[U,k] -> [i,U] | where(M[i,U] > 0, _ * M[i,U], 0) | sum U', 'A=i,k:d B=U,k:d M=i,U:d'),
+    ('A[i,k], B[U,k] -> [i,U] | _ * M[i,U] | argmax U', 'A=i,k B=U,k M=i,U'),
+    ('w[i,m], D[m,t[i,m],N] -> [i,N]', 'found'),    # all vectors of a row together
+    ('m = x[i,N] * w[N] -> [i,N] | mean N ; x[i,N] * w[N] - m[i]', 'x=i,N w=N'),    # row by row
+    ('x[i,N] | softmax N | _ - where(@N == t[i], 1, 0)', 'x=i,N t=i:i'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
@@ -505,6 +541,33 @@ class Maker:
         for at in range(s):
             y[:, 8 * at:8 * at + w] = [[self.rng.randrange(50) for _ in range(w)] for _ in y]
         return [('x', self.values((50,))), ('y', y), ('k', self.values((o, r, s)))], []
+
+    def bounded(self):
+        """A signal of 40 and a filter of which both have channels."""
+        c, o, r, h = self.rng.choice([1, 3, 8]), self.rng.choice([1, 8, 33]), self.rng.choice([1, 3, 6]), self.rng.choice([5, 16, 31])
+        return [('x', self.values((c, 40))), ('k', self.values((o, c, r)))], ['-d', 'h=%d' % h]
+
+    def reflected(self):
+        """The same, with lengths that keep it in range where it is read backwards."""
+        (x, k), extents = self.bounded()
+        return [x, k, ('len', np.array([self.rng.randrange(34) for _ in x[1]], np.int32))], extents
+
+    def scattered(self):
+        """Where the rows of a product go, some of them to the same place."""
+        i, k, j = self.rng.choice([1, 29, 64, 1100]), self.rng.choice([1, 16, 37, 130]), self.rng.choice([1, 16, 33, 130])
+        places = np.array([self.rng.randrange(9) for _ in range(i)], np.int64)
+        return [('y', self.values((9, j))), ('t', places), ('A', self.values((i, k))), ('B', self.values((k, j)))], []
+
+    def scattered_along(self):
+        """The same, along the axis of the array whose elements lie side by side."""
+        (y, array), *others = self.scattered()[0]
+        return [(y, array.T.copy()), *others], []
+
+    def found(self):
+        """Rows of matrices that are read at places from an array."""
+        i, m, n = self.rng.choice([1, 5, 17]), self.rng.choice([1, 4, 13]), self.rng.choice([7, 64, 130, 256])
+        places = np.array([[self.rng.randrange(6) for _ in range(m)] for _ in range(i)], np.int64)
+        return [('w', self.values((i, m))), ('D', self.values((m, 6, n))), ('t', places)], []
 
     def labels(self):
         t, h, v = self.rng.choice([1, 14, 33]), self.rng.choice([1, 16, 37]), self.rng.choice([1, 15, 64])

@@ -195,10 +195,45 @@ static void indices_of_all_statements_are_one(void **unused)
     }
 }
 
+/* Steps that read the same rows take them point by point, while they are near; rows at places from an array go by vectors; a position that is
+ * compared with a number takes no lanes of 64 bits; and a product is stored where what it meets lies across its tiles. */
+static void rows_are_read_while_they_are_near(void **unused)
+{
+    (void)unused;
+    static const struct { const char *text, *indices, *jammed; int lanes, steps; bool product; } cases[] = {
+        { "b = g[t,h] * w[h] * x[t,h] -> [t,h] | mean h ; g[t,h] * w[h] - x[t,h] * b[t]", "th", NULL, 16, 2, false },
+        { "g[t,h] * w[h] * x[t,h] -> [t,h] | mean h", "th", "t", 16, 1, false },
+        { "w[i,m], D[m,at[i,j,m]:i64,h] -> [i,j,h]", "ijmh", "h", 16, 1, false },
+        { "w[i,m], D[m,h] -> [i,h]", "imh", "h", 16, 1, false },
+        { "z[t,h] - where(@h == y[t]:i64, 1, 0)", "th", NULL, 16, 1, false },
+        { "z[t,h] - where(@h * 2 == y[t]:i64, 1, 0)", "th", NULL, 8, 1, false },
+        { "A[t,d], B[h,d] -> [t,h] | _ + M[t,h] | max h", "tdh", NULL, 16, 2, true },
+        { "A[t,d], B[h,d] -> [t,h] | _ + M[h,t] | max h", "tdh", NULL, 16, 1, true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ExtentSpec extents[] = { { .name = "t", .extent = 4096 }, { .name = "h", .extent = 1024 }, { .name = "i", .extent = 16 },
+                                 { .name = "j", .extent = 32 },   { .name = "m", .extent = 256 },  { .name = "d", .extent = 64 } };
+        CompileOptions options = { .target = target_find("avx512"), .check = { .extents = extents } };
+        for (size_t k = 0; k < sizeof extents / sizeof *extents; k++)    /* those that the text has come first */
+            if (strstr(cases[i].indices, extents[k].name))
+                extents[options.check.extent_count++] = extents[k];
+        Planned *planned = plan_of(cases[i].text, options);
+        const Launch *launch = planned->plan->launches[0];
+        const Step *step = launch->steps[0];
+        const char *jammed = step->jammed ? step->jammed->name : "nothing";
+        if (strcmp(jammed, cases[i].jammed ? cases[i].jammed : "nothing") || planned->plan->lanes != cases[i].lanes ||
+            launch->step_count != cases[i].steps || (step->contract != NULL) != cases[i].product)
+            fail_msg("%s: together go points of %s, %d lanes, %d steps, %s", cases[i].text, jammed, planned->plan->lanes, launch->step_count,
+                     step->contract ? "a product" : "loops");
+        end(planned);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(indices_of_all_statements_are_one),
+        cmocka_unit_test(rows_are_read_while_they_are_near),
         cmocka_unit_test(few_rows_have_tiles_of_sums),
         cmocka_unit_test(sums_and_what_they_meet_have_registers),
         cmocka_unit_test(products_are_the_nest_that_takes_less),
