@@ -335,9 +335,9 @@ static const char *loops_run(Emitter *e, const char *around, Index *const *indic
     return around;
 }
 
-static void emit_range_check(Emitter *e, Text *text, const Term *read, int axis, const char *around)
+/* That a position is in range, be it read or written. */
+static void emit_range_check(Emitter *e, Text *text, const Tensor *tensor, int axis, const Position *position, int code, const char *around)
 {
-    const Position *position = &read->read.positions[axis];
     Text low = text_new(e->arena), high = text_new(e->arena);
     text_print(&low, "%lld", (long long)position->constant);
     text_print(&high, "%lld", (long long)position->constant);
@@ -347,10 +347,10 @@ static void emit_range_check(Emitter *e, Text *text, const Term *read, int axis,
         around = loop_runs(e, around, position->parts[k].index);
         text_print(c < 0 ? &low : &high, " + %lld * (%s - 1)", (long long)c, extent);
     }
-    const char *size = axis_size(e, read->read.tensor, axis);
+    const char *size = axis_size(e, tensor, axis);
     if (size)
         text_print(text, "    if (%s(%s < 0 || %s >= %s))\n        return OUT_OF_RANGE - %d;\n", around, low.bytes, high.bytes,
-                   size, read->id);
+                   size, code);
 }
 
 static void emit_reduction_check(Emitter *e, Text *text, const Term *term, const char *around)
@@ -380,7 +380,7 @@ static void emit_checks(Emitter *e, Text *text, const Term *term, const char *ar
         for (int a = 0; a < term->read.tensor->rank && how == SEEN; a++) {
             const Position *position = &term->read.positions[a];
             if (!position_is_plain(position) && !position_has_gather(position))
-                emit_range_check(e, text, term, a, around);
+                emit_range_check(e, text, term->read.tensor, a, position, term->id, around);
             for (int k = 0; k < position->count; k++)
                 if (position->parts[k].gather)
                     emit_checks(e, text, position->parts[k].gather, around, how, seen);
@@ -408,6 +408,34 @@ static void emit_checks(Emitter *e, Text *text, const Term *term, const char *ar
     }
 }
 
+bool emit_is_certain_target(const Emitter *e, const Tensor *tensor, const Position *position)
+{
+    return !e->plan->target->grid && !position_has_gather(position) && tensor && emit_argument_of(e, tensor);
+}
+
+/* What is returned when a tensor of the checked program is written out of range. */
+static int target_code(const Emitter *e, const Tensor *tensor)
+{
+    const Program *lowered = e->plan->lowered;
+    int home = 0;
+    for (int t = 0; t < lowered->tensor_count; t++)
+        home = lowered->tensors[t]->source == tensor ? lowered->tensors[t]->home->id : home;
+    return e->plan->program->term_count + home;
+}
+
+/* Of a `+=` that all positions are in range which no array tells. */
+static void emit_target_checks(Emitter *e, Text *text, const Output *output, const char *around)
+{
+    for (int a = 0; a < output->tensor->rank; a++)
+        for (int k = 0; k < output->positions[a].count; k++) {
+            const PositionPart *part = &output->positions[a].parts[k];
+            around = part->index ? loop_runs(e, around, part->index) : loops_run(e, around, part->gather->indices, part->gather->rank);
+        }
+    for (int a = 0; a < output->tensor->rank; a++)
+        if (!position_is_plain(&output->positions[a]) && emit_is_certain_target(e, output->tensor, &output->positions[a]))
+            emit_range_check(e, text, output->tensor, a, &output->positions[a], target_code(e, output->tensor), around);
+}
+
 static void emit_statement_checks(Emitter *e, Text *text)
 {
     const Program *p = e->plan->program;
@@ -417,6 +445,7 @@ static void emit_statement_checks(Emitter *e, Text *text)
             const Output *output = &p->statements[s]->outputs[o];
             const char *around = loops_run(e, "", output->value->indices, output->value->rank);
             emit_checks(e, text, output->value, around, SEEN, seen);
+            emit_target_checks(e, text, output, around);
             for (int a = 0; a < output->tensor->rank; a++)
                 for (int k = 0; k < output->positions[a].count; k++)
                     if (output->positions[a].parts[k].gather)

@@ -498,7 +498,7 @@ void emit_store(Emitter *e, const Output *output)
     bool adds = tensor->previous || tensor->from_caller || e->step->scatters;
     bool *unsafe = ARENA_ARRAY(e->arena, bool, tensor->rank);
     for (int a = 0; a < tensor->rank; a++)
-        unsafe[a] = !position_is_plain(&output->positions[a]);
+        unsafe[a] = !position_is_plain(&output->positions[a]) && !emit_is_certain_target(e, tensor->source, &output->positions[a]);
     Address at = address_of(e, tensor, output->positions);
     const char *uniform = range_checks(e, tensor, output->positions, unsafe, &mask);
     bool varying = at.lane_stride.length > 0;

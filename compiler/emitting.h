@@ -324,6 +324,8 @@ int emit_member_pass(const Tensor *tensor);              /* of lowered: when it 
 bool emit_is_argument(const Tensor *tensor);             /* of lowered, or only its shape */
 /* The argument that a tensor is: its own, or that of a later `+=` to it, since both are one array. NULL for none. */
 const Argument *emit_argument_of(const Emitter *e, const Tensor *tensor);
+/* Whether the entry checks that a tensor of the checked program is written in range along an axis, for all points of the loops. */
+bool emit_is_certain_target(const Emitter *e, const Tensor *tensor, const Position *position);
 bool emit_is_told(const Emitter *e, const Axis *axis);   /* whether an axis of a tensor has a size that the arguments tell */
 bool emit_has_told_axis(const Emitter *e, const Index *index);
 Argument *emit_given(const Emitter *e, const Index *index);              /* an extent that is an argument; NULL for none */

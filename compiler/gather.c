@@ -1,6 +1,8 @@
 /* See gather.h. */
 #include "gather.h"
 
+#include <math.h>
+
 #include "order.h"
 #include "state.h"
 
@@ -268,6 +270,26 @@ static void move_target(Gather *g)
     output->positions = positions;
 }
 
+/* ---- whether it pays ---- */
+
+/* What an element of a stored product costs that is added to its place. */
+static const double SCATTER_CYCLES = 4;
+
+/* Whether what is multiplied for places at the edges, where fewer terms meet, costs less than to store the product of `before` and to
+ * scatter it. */
+static bool is_cheaper(const Gather *g, const Term *before, const Term *sum, const Target *target)
+{
+    double gathered = 1, edges = 1, depth = 1, lanes = target->vector_bytes / (double)dtype_size(register_dtype(sum->dtype));
+    for (int i = 0; i < sum->reduce.argument->rank; i++)
+        gathered *= points(g, sum->reduce.argument->indices[i]);
+    for (int m = 0; m < g->move_count; m++)
+        edges *= points(g, g->moves[m].place) / fmax(points(g, g->moves[m].gone), 1);
+    for (int i = 0; is_sum(before) && i < before->reduce.over_count; i++)
+        depth *= fmax(points(g, before->reduce.over[i]), 1);
+    double products = gathered / edges;
+    return (gathered - products) / (2 * lanes) <= products / depth * SCATTER_CYCLES;
+}
+
 /* ---- the pass ---- */
 
 static bool may_gather(const Program *program, const Statement *statement, const bool *wanted)
@@ -297,11 +319,14 @@ static const Program *gathered(Arena *arena, const Program *program, int s, Nest
         if (g.out->terms[i]->statement == s)
             move_term(&g, g.out->terms[i]);
     move_target(&g);
+    const Term *before = output->value;
     output->value = gathered_value(&g, output->value);
     program_sort_terms(g.out);
     WhereProduct where;
     Product product;
-    return product_of_where(arena, output->value, &where, &product) && product_pays(&product, nests, extents, NULL, 0, target) ? g.out : NULL;
+    bool pays = product_of_where(arena, output->value, &where, &product) && product_pays(&product, nests, extents, NULL, 0, target) &&
+                (nests != NESTS_BY_COST || is_cheaper(&g, before, output->value, target));
+    return pays ? g.out : NULL;
 }
 
 const Program *gather(Arena *arena, const Program *program, const bool *wanted, Nests nests, const Extents *extents, const Target *target)

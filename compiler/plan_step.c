@@ -227,6 +227,22 @@ static void plan_bundle(const Planner *planner, Step *step)
         step->bundle = bundle_choose(planner->arena, planner->plan->lowered, statement, &hints);
 }
 
+/* Without lanes, the longest index of the last sum is the innermost loop: of the others' some few points, each would add to elements
+ * that the one before has just stored. */
+static void order_scatter(const Planner *planner, Step *step)
+{
+    const Output *output = &step->statement->outputs[0];
+    const Position *last = NULL;
+    const Index *longest = NULL;
+    for (int a = 0; a < output->tensor->rank; a++)
+        last = output->tensor->axes[a] ? last : &output->positions[a];
+    for (int k = 0; last && k < last->count; k++)
+        if (last->parts[k].index && (!longest || planner_extent(planner, last->parts[k].index) > planner_extent(planner, longest)))
+            longest = last->parts[k].index;
+    if (longest && step->kind == STEP_ADD && !step->vector && !planner->plan->target->grid)
+        step_move_last(step, longest);
+}
+
 /* What follows from the index that the lanes run along. */
 static void plan_along(Planner *planner, Step *step)
 {
@@ -271,6 +287,7 @@ Step *plan_step(Planner *planner, const Statement *statement, int id)
     } else {
         step_choose_vector(planner, step, NULL, 0);
     }
+    order_scatter(planner, step);
     plan_along(planner, step);
     set_shares(planner, step);
     return step;

@@ -95,6 +95,12 @@ ONCE_WRONG = {
     "rows of a reduction that has another one inside": (("A[k,i,u] -> [i,u] | min i & argmin i", [[2, 1000, 257]]), "portable"),
     "rows without a factor in a tile of others": (("Q[q,d], K[k,d] -> [q,k] | where(@k <= @q && @q < 13, _, -inf) | softmax k | * V[k,v] -> [q,v]",
                                                    [[80, 8], [64, 8], [64, 24]]), "avx512"),
+    "an array that is too short for what lanes add to it":
+        (("y[h+r] += x[h] * k[r]", [("y", [102]), ("x", [100]), ("k", [3])], [("y", [101]), ("x", [100]), ("k", [3])],
+          [("y", [0]), ("x", [100]), ("k", [0])]), "avx2"),
+    "an array that is too short for what is gathered for it":
+        (("y[o,h+r] += x[h,c], k[r,c,o]", [("y", [64, 102]), ("x", [100, 16]), ("k", [3, 16, 64])],
+          [("y", [64, 101]), ("x", [100, 16]), ("k", [3, 16, 64])]), "avx2"),
     "a number beyond its narrow integer": (("where(αy, i8(inf), i16(-inf))", [[2, 3]]), "portable"),
     "a product whose unit of work has several points of its batch":
         (("A[b,l,s], B[s,c], C[c,a,b,p] -> [a,b,l,p]", [[8, 16, 16], [16, 16], [16, 2, 8, 16]]), "avx2"),
