@@ -273,7 +273,7 @@ static void move_target(Gather *g)
 /* ---- whether it pays ---- */
 
 /* What an element of a stored product costs that is added to its place. */
-static const double SCATTER_CYCLES = 4;
+static const double SCATTER_CYCLES = 3;
 
 /* Whether what is multiplied for places at the edges, where fewer terms meet, costs less than to store the product of `before` and to
  * scatter it. */
