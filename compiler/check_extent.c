@@ -254,6 +254,21 @@ static bool is_sum_of_its_own(const Output *output, int axis)
     return alone && position->count > 1 && position->constant == 0;
 }
 
+/* The names of a sum's indices, as one that no other index of the statement has. */
+static const char *written_name(Check *check, const Position *position, int statement)
+{
+    const Program *p = check->program;
+    Text name = text_new(check->arena);
+    for (int k = 0; k < position->count; k++)
+        text_print(&name, "%s%s", k ? "_" : "", position->parts[k].index->name);
+    for (int i = 0; i < p->index_count; i++)
+        if (p->indices[i]->statement == statement && !strcmp(p->indices[i]->name, name.bytes)) {
+            text_put(&name, "_");
+            i = -1;
+        }
+    return name.bytes;
+}
+
 /* Whatever goes to a place of such a target may also be added up before: an index runs along each of its axes. */
 static void add_written(Check *check, const Output *output)
 {
@@ -272,12 +287,9 @@ static void add_written(Check *check, const Output *output)
         const Position *position = &output->positions[a];
         if (position_is_plain(position))
             continue;
-        Text name = text_new(check->arena);
-        for (int k = 0; k < position->count; k++)
-            text_print(&name, "%s%s", k ? "_" : "", position->parts[k].index->name);
         tensor->written[a] = ARENA_NEW(check->arena, Index);
-        *tensor->written[a] = (Index){ .name = name.bytes, .span = position->span, .id = p->index_count, .statement = tensor->maker->id,
-                                       .rule = EXTENT_WRITTEN, .written = position, .in_dots = true };
+        *tensor->written[a] = (Index){ .name = written_name(check, position, tensor->maker->id), .span = position->span, .id = p->index_count,
+                                       .statement = tensor->maker->id, .rule = EXTENT_WRITTEN, .written = position, .in_dots = true };
         ARENA_APPEND(check->arena, p->indices, p->index_count, tensor->written[a]);
     }
 }

@@ -49,10 +49,11 @@ static void declare_spans(Emitter *e, const Tiling *t)
         const WindowAxis *axis = &window->axes[i];
         const char *back = back_name(e, t, axis);
         emit_line(e, "const int64_t %s = %s;", span_name(e, t, axis), emit_bare(e, axis_span(e, t, axis)));
-        if (back)
-            emit_line(e, "const int64_t %s = %s;", back,
-                      axis->row_factor < 0 ? emit_text(e, "(%s - 1) * %lld", tiling_extent_here(e, axis->row), llabs(axis->row_factor))
-                                           : emit_text(e, "(%s - 1) * %lld", emit_extent(e, axis->point), llabs(axis->point_factor)));
+        if (back) {
+            const char *others = emit_text(e, "%s - 1", axis->row_factor < 0 ? tiling_extent_here(e, axis->row) : emit_extent(e, axis->point));
+            long long factor = llabs(axis->row_factor < 0 ? axis->row_factor : axis->point_factor);
+            emit_line(e, "const int64_t %s = %s;", back, factor == 1 ? others : emit_text(e, "(%s) * %lld", others, factor));
+        }
     }
 }
 
@@ -103,17 +104,21 @@ const char *tiling_pack_window(Emitter *e, Tiling *t)
     return tiling_close(e);
 }
 
-/* How far one more of an index is, of a row or of a contracted one, in the window; "0" where it has none. */
-static const char *window_step(Emitter *e, const Tiling *t, const Index *index)
+/* How far one more of an index is, of a row or of a contracted one, in the window; "0" where it has none. *sign: which way. */
+static const char *window_step(Emitter *e, const Tiling *t, const Index *index, char *sign)
 {
     const Window *window = t->c->window;
     const char *step = "0";
+    *sign = '+';
     for (int i = 0; i < window->count; i++) {
         const WindowAxis *axis = &window->axes[i];
-        if (axis->row == index || axis->point == index)
-            step = emit_text(e, "%lld", (long long)(axis->row == index ? axis->row_factor : axis->point_factor));
-        else if (strcmp(step, "0"))
+        int64_t factor = axis->row == index ? axis->row_factor : axis->point_factor;
+        if (axis->row == index || axis->point == index) {
+            step = emit_text(e, "%lld", llabs(factor));
+            *sign = factor < 0 ? '-' : '+';
+        } else if (strcmp(step, "0")) {
             step = strcmp(step, "1") ? emit_text(e, "%s * %s", step, span_name(e, t, axis)) : span_name(e, t, axis);
+        }
     }
     return step;
 }
@@ -139,12 +144,13 @@ void tiling_make_window(Emitter *e, const Tiling *t, const char *pack)
         spot = origin;
     emit_line(e, "int64_t *spot = spots_%d;    /* where a row has each contracted point, from its first one on */", t->number);
     for (int i = 0; i < depth->count; i++) {
-        const char *name = t->names[depth->list[i]->id], *step = window_step(e, t, depth->list[i]);
+        char sign;
+        const char *name = t->names[depth->list[i]->id], *step = window_step(e, t, depth->list[i], &sign);
         const char *first = i == 0 ? tiling_depth_first(e, t) : "0", *end = i == 0 ? tiling_depth_end(e, t) : emit_extent(e, depth->list[i]);
         emit_line(e, "for (int64_t %s = %s; %s < %s; %s++)", name, first, name, end, name);
         e->scope->indent++;
         if (strcmp(step, "0"))
-            spot = emit_text(e, "%s%s%s%s", spot, spot[0] ? " + " : "", less(e, name, first),
+            spot = emit_text(e, "%s%s%s%s", spot, spot[0] ? emit_text(e, " %c ", sign) : sign == '-' ? "-" : "", less(e, name, first),
                              strcmp(step, "1") ? emit_text(e, " * %s", step) : "");
     }
     emit_line(e, "*spot++ = %s;", spot[0] ? spot : "0");
@@ -159,10 +165,13 @@ void tiling_find_window_rows(Emitter *e, const Tiling *t)
     for (int s = 0; s < 2; s++)
         for (int i = 0; i < sets[s]->count; i++) {
             const Index *index = sets[s]->list[i];
-            const char *step = window_step(e, t, index);
-            place = emit_text(e, "%s + %s%s", place, less(e, t->names[index->id], tiling_first(e, index)),
+            char sign;
+            const char *step = window_step(e, t, index, &sign);
+            place = emit_text(e, "%s %c %s%s", place, sign, less(e, t->names[index->id], tiling_first(e, index)),
                               strcmp(step, "1") ? emit_text(e, " * %s", step) : "");
         }
     emit_line(e, "const %s *const rows = %s;", emit_element(t->c->packed), place);
-    emit_line(e, "const int64_t row_step = %s;", window_step(e, t, tiling_last(&t->c->rows)));
+    char sign;
+    const char *step = window_step(e, t, tiling_last(&t->c->rows), &sign);
+    emit_line(e, "const int64_t row_step = %s%s;", sign == '-' ? "-" : "", step);
 }

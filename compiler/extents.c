@@ -407,7 +407,7 @@ bool extents_require(const Extents *extents, Diags *diags)
     const Program *p = extents->program;
     int before = diags->errors;
     for (int i = 0; i < p->index_count; i++)
-        if (extents->of[i] < 0) {
+        if (extents->of[i] < 0 && p->indices[i]->rule != EXTENT_WRITTEN) {
             const Index *index = p->indices[i];
             diag_error(diags, index->span, "the extent of index '%s' is not known", index->name);
             diag_hint(diags, index->axis_count && !index->axes[0].tensor->from_caller

@@ -296,6 +296,7 @@ static const char *term_words(const Words *w, const Term *term)
     }
     case TERM_CONSTANT: return arena_format(w->arena, "%g", term->constant.value);
     case TERM_POSITION: return arena_format(w->arena, "@%s", index_word(w, term->position));
+    case TERM_EXTENT: break;      /* of no checked program */
     case TERM_MAP: {
         bool commutes = term->map.function == FUNCTION_MUL || term->map.function == FUNCTION_ADD;
         const char **words = ARENA_ARRAY(w->arena, const char *, term->map.count);
