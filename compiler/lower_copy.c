@@ -53,8 +53,8 @@ static Term *copy_read(Lower *l, Context *c, const Term *term, const Instance *i
 /* One of two numbers is chosen in the dtype that it is wanted in: of where(c, 1, 0) in whole numbers lanes would be longer. */
 static bool chooses_number(const Term *cast)
 {
-    const Term *from = cast->map.function == FUNCTION_CAST ? cast->map.arguments[0] : cast;
-    return from->kind == TERM_SELECT && from->select.yes->kind == TERM_CONSTANT && from->select.no->kind == TERM_CONSTANT &&
+    const Term *from = cast->map.arguments[0];
+    return cast->map.function == FUNCTION_CAST && from->kind == TERM_SELECT && from->select.yes->kind == TERM_CONSTANT && from->select.no->kind == TERM_CONSTANT &&
            dtype_kind(cast->dtype) == KIND_FLOAT;
 }
 

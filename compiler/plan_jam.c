@@ -459,14 +459,17 @@ static bool reads_rows_of(const Planner *planner, const Launch *launch, int read
 {
     const Program *lowered = planner->plan->lowered;
     const Index *const *points = (const Index *const *)launch->blocks[launch->block_count - 1].of_step;
-    for (int i = 0; i < lowered->term_count; i++)
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *own = lowered->terms[i];
+        if (own->kind != TERM_READ || own->statement != launch->steps[place]->statement->id || !term_has_index(own, points[place]))
+            continue;
         for (int j = 0; j < lowered->term_count; j++) {
-            const Term *own = lowered->terms[i], *other = lowered->terms[j];
-            if (own->kind == TERM_READ && other->kind == TERM_READ && own->read.tensor == other->read.tensor &&
-                own->statement == launch->steps[place]->statement->id && other->statement == launch->steps[reader]->statement->id &&
-                term_has_index(own, points[place]) && term_has_index(other, points[reader]))
+            const Term *other = lowered->terms[j];
+            if (other->kind == TERM_READ && other->statement == launch->steps[reader]->statement->id &&
+                other->read.tensor == own->read.tensor && term_has_index(other, points[reader]))
                 return true;
         }
+    }
     return false;
 }
 

@@ -281,17 +281,20 @@ static void find_candidates(void *user, const Term *term)
 }
 
 /* Whether each lane adds to an element of its own: the index is in one position of the target, alone or, for lanes that add at the same
- * time, in a sum. */
+ * time, in a sum of indices. */
 static bool adds_apart(const Output *output, const Index *index, bool together)
 {
     int positions = 0;
-    for (int a = 0; a < output->tensor->rank; a++)
-        for (int k = 0; k < output->positions[a].count; k++) {
-            const PositionPart *part = &output->positions[a].parts[k];
-            if (part->gather ? term_has_index(part->gather, index) : part->index == index && !together && output->tensor->axes[a] != index)
+    for (int a = 0; a < output->tensor->rank; a++) {
+        const Position *position = &output->positions[a];
+        bool may = output->tensor->axes[a] == index || (together && !position_has_gather(position));
+        for (int k = 0; k < position->count; k++) {
+            const PositionPart *part = &position->parts[k];
+            if (part->gather ? term_has_index(part->gather, index) : part->index == index && !may)
                 return false;
             positions += part->index == index;
         }
+    }
     return positions == 1;
 }
 

@@ -11,8 +11,8 @@ enum { BEHIND_LEAST = 3, BEHIND_MEET = 32, VECTOR_LEAST = 16 };    /* on a CPU, 
 enum { RANKED_LEAST = 256, RANKED_DEPTH = 8 };    /* so many points that are ranked are stored if each is a sum of so many numbers */
 enum { AGAIN_MOST = 16 };         /* more combinations take longer than to store a sum and to read it */
 enum { NEAR_SIDE = 1 << 14 };     /* bytes of a side that loops find in the first cache */
-enum { STORED_MOST = 1 << 16, STORED_LEAST = 64 };    /* points of a product that are stored for one point of a block's index; where it would
-                                                         * load others number by number, of the indices that stay, so many at least */
+enum { STORED_MOST = 1 << 16 };   /* points of a product that are stored for one point of a block's index */
+enum { ACROSS_LEAST = 64 };       /* points that stay, of a product that is stored for what lies across its tiles */
 
 /* ---- sets of indices ---- */
 
@@ -350,8 +350,7 @@ static int end_kind(Arena *arena, const Term *term, Nests allowed, const Extents
         product.places || has_complex_numbers(&product))
         return 0;
     const int side = product_side(&product, term->reduce.over, term->reduce.over_count);
-    if (side >= 0 && !target->grid && allowed == NESTS_BY_COST &&
-        fills_vectors(&product, side, extents))
+    if (side >= 0 && !target->grid && allowed == NESTS_BY_COST && fills_vectors(&product, side, extents))
         return 0;
     if (side >= 0)
         return product_pays(&product, allowed, extents, term->reduce.over, term->reduce.over_count, target) ? PRODUCT_END : 0;
@@ -422,7 +421,7 @@ static bool reads_across(Arena *arena, const Term *term, const Extents *extents)
         return false;
     Beside beside = { &product, term, product_side(&product, term->reduce.over, term->reduce.over_count), NULL, false };
     beside.seen = ARENA_ARRAY(arena, bool, term->id + 1);
-    if (beside.side >= 0 && points(extents, product.own[1 - beside.side].list, product.own[1 - beside.side].count) >= STORED_LEAST)
+    if (beside.side >= 0 && points(extents, product.own[1 - beside.side].list, product.own[1 - beside.side].count) >= ACROSS_LEAST)
         find_across(&beside, term->reduce.argument);
     return beside.across;
 }
