@@ -139,10 +139,11 @@ static void find_units(Planner *planner, Step *step)
         return;
     find_units_read(planner, step, step->vector, &step->units);
     for (int o = 0; o < step->statement->output_count && step->vector_kept; o++) {
-        const Tensor *tensor = step->statement->outputs[o].tensor;
-        for (int a = 0; a < tensor->rank; a++)
-            if (tensor->axes[a] == step->vector)
-                add_unit(planner, &step->units, tensor, a);
+        const Output *output = &step->statement->outputs[o];
+        for (int a = 0; a < output->tensor->rank; a++)
+            for (int k = 0; k < output->positions[a].count; k++)
+                if (output->positions[a].parts[k].index == step->vector)
+                    add_unit(planner, &step->units, output->tensor, a);
     }
 }
 

@@ -278,6 +278,13 @@ bool reduction_nests(const Term *term)
     return facts->nests && (facts->state != STATE_NORM || norm_is_sum(term)) && term->dtype == register_dtype(term->dtype);
 }
 
+/* The index that stands alone at the last axis of what is read; NULL: there is none. */
+static Index *last_index(const Term *term)
+{
+    const Position *last = term->kind == TERM_READ && term->read.tensor->rank ? &term->read.positions[term->read.tensor->rank - 1] : NULL;
+    return last && position_is_plain(last) ? last->parts[0].index : NULL;
+}
+
 typedef struct Along {
     const Product *product;
     bool *seen;                   /* [term id] */
@@ -291,9 +298,9 @@ static void count_along(void *user, const Term *term)
         return;
     along->seen[term->id] = true;
     term_each_argument(term, count_along, along);
-    const Position *last = term->kind == TERM_READ && term->read.tensor->rank ? &term->read.positions[term->read.tensor->rank - 1] : NULL;
-    for (int s = 0; s < 2 && last && position_is_plain(last); s++)
-        along->count[s] += has(&along->product->own[s], last->parts[0].index);
+    const Index *last = last_index(term);
+    for (int s = 0; s < 2 && last; s++)
+        along->count[s] += has(&along->product->own[s], last);
 }
 
 /* Of which side's indices a reduction of both sides' runs first: not of that along which other arrays lie, for lanes run along the
@@ -336,8 +343,8 @@ static bool fills_vectors(const Product *product, int side, const Extents *exten
 {
     const Term *read = product->side[side];
     double other = points(extents, product->own[1 - side].list, product->own[1 - side].count);
-    const Position *last = read->kind == TERM_READ && read->read.tensor->rank ? &read->read.positions[read->read.tensor->rank - 1] : NULL;
-    return other >= ROWS_LEAST && other < VECTOR_LEAST && last && position_is_plain(last) && has(&product->own[side], last->parts[0].index);
+    const Index *last = last_index(read);
+    return other >= ROWS_LEAST && other < VECTOR_LEAST && last && has(&product->own[side], last);
 }
 
 /* What the first reduction behind a product is, if it pays. Of both sides' indices it is two, if enough of the others are left and
@@ -406,9 +413,8 @@ static void find_across(void *user, const Term *term)
         return;
     beside->seen[term->id] = true;
     term_each_argument(term, find_across, beside);
-    const Position *last = term->kind == TERM_READ && term->read.tensor->rank ? &term->read.positions[term->read.tensor->rank - 1] : NULL;
-    beside->across |= last && position_is_plain(last) && is_contracted(beside->reduction, last->parts[0].index) &&
-                      has_any(term, &beside->product->own[1 - beside->side]);
+    const Index *last = last_index(term);
+    beside->across |= last && is_contracted(beside->reduction, last) && has_any(term, &beside->product->own[1 - beside->side]);
 }
 
 /* Whether what a reduction reads beside a product lies along the indices that it reduces: a tile, whose lanes run along the others, would
