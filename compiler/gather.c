@@ -24,11 +24,15 @@ typedef struct Gather {
 
 /* ---- which indices go ---- */
 
+static bool is_known(const Gather *g, const Index *index)
+{
+    return g->extents && g->extents->of[index->origin->id] >= 0;
+}
+
 static double points(const Gather *g, const Index *index)
 {
     enum { GUESS = 64 };
-    int64_t extent = g->extents ? g->extents->of[index->origin->id] : -1;
-    return extent < 0 ? GUESS : (double)extent;
+    return is_known(g, index) ? (double)g->extents->of[index->origin->id] : GUESS;
 }
 
 static const Index *longest_alone(const Gather *g, const Position *sum)
@@ -276,14 +280,17 @@ static void move_target(Gather *g)
 static const double SCATTER_CYCLES = 3;
 
 /* Whether what is multiplied for places at the edges, where fewer terms meet, costs less than to store the product of `before` and to
- * scatter it. */
+ * scatter it. Where nobody knows how long a sum is, its first index is taken to be the long one. */
 static bool is_cheaper(const Gather *g, const Term *before, const Term *sum, const Target *target)
 {
     double gathered = 1, edges = 1, depth = 1, lanes = target->vector_bytes / (double)dtype_size(register_dtype(sum->dtype));
     for (int i = 0; i < sum->reduce.argument->rank; i++)
         gathered *= points(g, sum->reduce.argument->indices[i]);
-    for (int m = 0; m < g->move_count; m++)
+    for (int m = 0; m < g->move_count; m++) {
+        if (!is_known(g, g->moves[m].place) && g->moves[m].gone != g->moves[m].sum->parts[0].index)
+            return false;
         edges *= points(g, g->moves[m].place) / fmax(points(g, g->moves[m].gone), 1);
+    }
     for (int i = 0; is_sum(before) && i < before->reduce.over_count; i++)
         depth *= fmax(points(g, before->reduce.over[i]), 1);
     double products = gathered / edges;

@@ -296,8 +296,54 @@ static bool is_chain(Sweeper *s, const Sweeping *sweeping, bool for_rankings)
     return stores && (ranks || !for_rankings) && !(parts && reducer && keeps_few(s, reducer, sweeping->extents));
 }
 
-/* Tries the class of one index; the statements have their new order when it is swept. */
-static bool sweep_along(Lower *l, const Sweeping *sweeping, const Index *index)
+/* ---- what is scattered ---- */
+
+enum {
+    SCATTERED_MOST = 1 << 16,     /* points of a temporary for one of a target's points of plain indices */
+    SCATTERED_UNKNOWN = 4         /* of an index at a time, where nobody knows how many there are of the others */
+};
+
+/* The read of a temporary by a statement that scatters it; NULL: none does. */
+static const Term *scattered_read(const Program *p, const Tensor *tensor)
+{
+    for (int i = 0; i < p->term_count; i++)
+        if (p->terms[i]->kind == TERM_READ && p->terms[i]->read.tensor == tensor && sweep_scatters(p->statements[p->terms[i]->statement]))
+            return p->terms[i];
+    return NULL;
+}
+
+static int64_t extent_of(const Sweeping *sweeping, const Index *index)
+{
+    return sweeping->extents ? sweeping->extents->of[index->origin->id] : -1;
+}
+
+/* How many points of a temporary's axis are made and scattered at a time, since it is long in all that its target adds up; 0: all. */
+static int64_t scattered_points(const Program *p, const Sweeping *sweeping, const Tensor *tensor, int axis)
+{
+    const Term *read = scattered_read(p, tensor);
+    if (!read || sweeping->longest == INT64_MAX || !position_is_plain(&read->read.positions[axis]))
+        return 0;
+    const Tensor *target = p->statements[read->statement]->outputs[0].tensor;
+    int64_t others = 1, own = extent_of(sweeping, tensor->axes[axis]);
+    for (int a = 0; a < tensor->rank; a++) {
+        const Index *index = read->read.positions[a].parts[0].index;
+        bool plain = indices_have(target->axes, target->rank, index);
+        if (a == axis && plain)
+            return 0;
+        int64_t extent = extent_of(sweeping, index);
+        if (a != axis && !plain && others > 0 && others <= SCATTERED_MOST)
+            others = extent < 0 ? -1 : others * extent;
+    }
+    if (others <= 0)
+        return others < 0 ? SCATTERED_UNKNOWN : 0;
+    int64_t most = others < SCATTERED_MOST ? SCATTERED_MOST / others : 1;
+    return own < 0 || own > most ? most : 0;
+}
+
+/* ---- the pass ---- */
+
+/* Tries the class of one index, so many points at a time; the statements have their new order when it is swept. */
+static bool sweep_along(Lower *l, const Sweeping *sweeping, const Index *index, int64_t points, bool for_rankings)
 {
     const Program *p = l->out;
     Sweeper s = { .l = l, .index_count = p->index_count, .tensor_count = p->tensor_count };
@@ -313,10 +359,10 @@ static bool sweep_along(Lower *l, const Sweeping *sweeping, const Index *index)
         s.axes[t] = p->tensors[t]->axes;
     find_classes(&s);
     s.class = sweep_class(&s, index->id);
-    if (!is_chain(&s, sweeping, !lower_may_sweep(sweeping, index)))
+    if (!is_chain(&s, sweeping, for_rankings))
         return false;
     s.sweep = ARENA_NEW(l->arena, Sweep);
-    *s.sweep = (Sweep){ l->sweep_count++, index->origin, sweeping->points };
+    *s.sweep = (Sweep){ l->sweep_count++, index->origin, points };
     sweep_rewrite(&s);
     return true;
 }
@@ -341,7 +387,11 @@ bool lower_sweep(Lower *l, const Sweeping *sweeping)
         const Tensor *tensor = l->out->tensors[t];
         for (int a = 0; sweep_stores(tensor) && !tensor->maker->sweep && a < tensor->rank; a++) {
             const Index *index = tensor->axes[a];
-            if (index && (lower_may_sweep(sweeping, index) || may_be_long(sweeping, index)) && sweep_along(l, sweeping, index))
+            int64_t scattered = index ? scattered_points(l->out, sweeping, tensor, a) : 0;
+            if (scattered && sweep_along(l, sweeping, index, scattered < sweeping->points ? scattered : sweeping->points, false))
+                return true;
+            if (index && (lower_may_sweep(sweeping, index) || may_be_long(sweeping, index)) &&
+                sweep_along(l, sweeping, index, sweeping->points, !lower_may_sweep(sweeping, index)))
                 return true;
         }
     }

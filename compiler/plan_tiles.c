@@ -603,7 +603,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         columns = fewer_columns(planner, launch, c, place, units, COLUMNS_LEAST, columns, tiles);
     const bool known = planner->hints->extents && planner->hints->extents->complete;
     const bool scattered = scatters(launch), few_blocks = scattered || (goes_on(launch) && known);    /* of rows */
-    const double narrowest = is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : scattered && launch->sweep ? SCATTERED_LEAST * tile_columns
+    const double narrowest = is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : scattered && launch->sweep ? SCATTERED_LEAST * tile_columns / fixed
                              : few_blocks ? tile_columns / fixed : COLUMNS_LEAST;
     columns = fewer_columns(planner, launch, c, place, c->columns_unasked ? RUNS_LEAST : scattered && launch->sweep ? SCATTERED_UNITS : WORKERS_LEAST,
                             narrowest, columns, tiles);

@@ -64,6 +64,31 @@ static void scattered_rows_are_multiplied_first(void **unused)
     }
 }
 
+/* What is scattered is made some rows of an image at a time where it would be much, or nobody knows how much; the first index of a sum is
+ * the long one then, and goes if it stands alone. */
+static void much_is_scattered_by_rows(void **unused)
+{
+    (void)unused;
+    static const char strided[] = "y[n,o,2*h+r,2*w+s] += x[n,c,h,w], k[c,o,r,s]", plain[] = "y[n,o,h+r,w+s] += x[n,c,h,w], k[c,o,r,s]";
+    static const struct { const char *text; int64_t side, most; bool gathered; } cases[] = {
+        { strided, 28, 0, false }, { strided, 1000, 8, false }, { strided, 0, 4, false }, { plain, 56, 0, true }, { plain, 0, 0, true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int64_t side = cases[i].side;
+        ExtentSpec extents[] = { { .name = "h", .extent = side }, { .name = "w", .extent = side }, { .name = "r", .extent = 4 }, { .name = "s", .extent = 4 },
+                                 { .name = "c", .extent = 64 },   { .name = "o", .extent = 64 },   { .name = "n", .extent = 1 } };
+        CompileOptions options = { .target = target_find("avx512"), .check = { .extents = extents, .extent_count = side ? 7 : 0 } };
+        Planned *planned = plan_of(cases[i].text, options);
+        const Launch *launch = planned->plan->launches[0];
+        const Sweep *sweep = launch->steps[0]->statement->sweep;
+        bool gathered = !launch->steps[launch->step_count - 1]->scatters;
+        if (gathered != cases[i].gathered || (sweep ? sweep->points : 0) > cases[i].most || (sweep != NULL) != (cases[i].most > 0))
+            fail_msg("%s of %ld squared: %s, %ld rows at a time", cases[i].text, (long)side, gathered ? "gathered" : "scattered",
+                     sweep ? (long)sweep->points : 0);
+        end(planned);
+    }
+}
+
 /* One side of a product is under a where whose condition knows nothing of the other. */
 static void one_side_is_under_the_where(void **unused)
 {
@@ -90,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_are_read_backwards),
         cmocka_unit_test(scattered_rows_are_multiplied_first),
+        cmocka_unit_test(much_is_scattered_by_rows),
         cmocka_unit_test(one_side_is_under_the_where),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
