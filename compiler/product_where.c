@@ -38,6 +38,25 @@ static bool is_safe(Arena *arena, const Term *value)
     return !unsafe;
 }
 
+/* From how many sides a condition bounds a loop. */
+static int count_bounds(const Term *condition, Index *index)
+{
+    if (condition->kind == TERM_MAP && condition->map.function == FUNCTION_AND)
+        return count_bounds(condition->map.arguments[0], index) + count_bounds(condition->map.arguments[1], index);
+    if (!condition_bounds(condition, &index, 1))
+        return 0;
+    return condition->map.function == FUNCTION_EQ ? 2 : 1;
+}
+
+/* Whether the condition leaves a band of the contracted points, which loops keep to: bounds on both sides, but for those of a window. */
+static bool is_band(Arena *arena, const Term *reduce, const WhereProduct *w)
+{
+    bool band = false;
+    for (int i = 0; i < reduce->reduce.over_count; i++)
+        band |= count_bounds(w->condition, reduce->reduce.over[i]) > 1;
+    return band && is_safe(arena, w->value);
+}
+
 static void depend_on(Arena *arena, Term *term, const Term *used)
 {
     for (int i = 0; i < used->rank; i++)
@@ -81,7 +100,7 @@ bool product_of_where(Arena *arena, const Term *reduce, WhereProduct *w, Product
     if (where->kind != TERM_SELECT || !state_skips(reduce, where->select.no))
         return false;
     *w = (WhereProduct){ where->select.condition, without_arrow(where->select.yes), where->select.no, 0 };
-    if (!absorbs(reduce, w->value))
+    if (!absorbs(reduce, w->value) || is_band(arena, reduce, w))
         return false;
     for (; w->under < 2; w->under++)
         if (is_safe(arena, w->value->map.arguments[1 - w->under]) &&

@@ -99,6 +99,7 @@ static void one_side_is_under_the_where(void **unused)
         { "A[i,k] + B[k,j] -> [i,j,k] | where(M[i,k] > 0, _, -inf) | max k", true },
         { "where(M[i,k] > 0, A[i,k] + B[k,j], 0) -> [i,j]", false },    /* a 0 is none any more */
         { "where(M[i,k] > @j, A[i,k] * B[k,j], 0) -> [i,j]", false },
+        { "where(@k >= @i - 2 && @k <= @i + 2 && M[i,k] > 0, A[i,k] * B[k,j], 0) -> [i,j]", false },    /* loops keep to such a band */
         { "where(M[i,k] > 0, A[i,k] * B[k,j], 1) -> [i,j]", false },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
