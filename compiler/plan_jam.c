@@ -513,8 +513,9 @@ void plan_points(const Planner *planner, Step *step)
     int last = step->loop_count - 1 - step->vector_kept, streams = planner->plan->target->streams;
     Reads reads;
     bool far = !step->vector_kept && reads_much(planner, step);
-    bool finds = last >= 0 && go_together(planner, step, step->loops[last], &reads) && reads.finds &&
-                 points_along(planner, step->vector, MANY) >= 2 * planner->plan->lanes;    /* of such a row all vectors go together */
+    bool lines = planner->plan->target->vector_bytes == CONTRACT_LINE;    /* of a row that is found all go together */
+    bool finds = lines && last >= 0 && go_together(planner, step, step->loops[last], &reads) && reads.finds &&
+                 points_along(planner, step->vector, MANY) >= 2 * planner->plan->lanes;
     if (last >= 0 && !finds && should_go_together(planner, step, step->loops[last], far))
         jam_along(step, step->loops[last], planner_extent(planner, step->loops[last]), far && streams ? streams : JAM_ROWS);
     if (step->jammed && planner->plan->target->sums && !step->guard && !step->powers[0])
