@@ -6,18 +6,15 @@
 
 enum {
     UNIT_ROWS = 4096,             /* so many rows pay for packing the columns that they meet */
-    RANKED_ROWS = 1024,           /* and so many where they are ranked next; */
-    ROWS_LEAST = 128,             /* fewer are not worth it, */
+    RANKED_ROWS = 1024,           /* and so many where they are ranked next; fewer than UNIT_ROWS_LEAST are not worth it, */
     WORK_LEAST = 1 << 24,         /* nor are fewer products where registers hold tiles: they take 12 microseconds */
     TILES_UNITS_LEAST = 8,        /* fewer units waste less of tiles at their ends */
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
-    COLUMNS_LEAST = 256, WORKERS_LEAST = 4,    /* the same where rows are few; */
+    WORKERS_LEAST = 4,            /* the same where rows are few; */
     SCATTERED_UNITS = 2, SCATTERED_LEAST = 2,    /* where all rows come from memory for each unit: so many, of so many tiles of columns at least */
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
     ASKED_LEAST = 512,            /* so many columns a sweep has that are asked for as they lie in memory */
     ASKED_SHARE = 16,             /* of the second cache, for columns that are asked for as they lie in memory */
-    SPLIT_SIDE = 512, SPLIT_SWEEPS = 4, SPLIT_PARTS = 16,    /* deep products in parts: the largest side, a part's sweeps, parts at most */
-    PART_WORK = 1 << 22,          /* products of a part of rows that are reduced */
     TURNED_LINES = 3,             /* so many vectors of a turned result's run leave together */
     ROWS_NEAR = 4                 /* rows of this part of what stays near stay there beside panels */
 };
@@ -470,56 +467,6 @@ static double fewer_columns(const Planner *planner, const Launch *launch, const 
     return columns;
 }
 
-/* The fewest points of a part. */
-static double part_least(const Planner *planner, double sweep)
-{
-    return (planner->hints->nests == NESTS_TILED ? 1 : SPLIT_SWEEPS) * sweep;
-}
-
-double contract_parts(const Planner *planner, const Contract *c, double sweep)
-{
-    double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows), columns = planner_points(planner, &c->columns);
-    bool few = c->batch.count == 0 && rows <= SPLIT_SIDE && columns <= SPLIT_SIDE && !planner->hints->uncut;
-    return few ? fmin(floor(planner_points(planner, &c->depth) / part_least(planner, sweep)), SPLIT_PARTS) : 1;
-}
-
-/* So many points of its parts that each has some work, and there are no more than SPLIT_PARTS. */
-static const Size *part_of(const Planner *planner, const Index *split, double least)
-{
-    const Size *fair = size_op(planner->arena, SIZE_CEIL_DIV, size_extent(planner->arena, split->origin), size_constant(planner->arena, SPLIT_PARTS));
-    return size_op(planner->arena, SIZE_MAX_OF, fair, size_constant(planner->arena, (int64_t)ceil(least)));
-}
-
-/* The rows of a product are cut whose reduction leaves all columns to one unit of work. */
-static const Size *split_rows(const Planner *planner, const Contract *c, Index **split)
-{
-    double columns = planner_points(planner, &c->columns), depth = planner_points(planner, &c->depth), size = (double)dtype_size(c->packed);
-    double points = planner_points(planner, &c->batch) * planner_points(planner, &c->kept_rows);
-    bool one = points == 1 && !c->sweep && c->run <= 1 &&
-               (columns <= COLUMNS_LEAST || columns * depth * size <= contract_near(planner->plan->target));
-    *split = c->rows.list[0];
-    double extent = planner_extent(planner, *split), rows = planner_points(planner, &c->rows), work = fmax(rows * columns * depth, 1);
-    double least = planner->hints->nests == NESTS_TILED ? c->tile_rows : ceil(extent * fmax(PART_WORK / work, ROWS_LEAST / fmax(rows, 1)));
-    return one && extent >= 2 * least ? part_of(planner, *split, least) : NULL;
-}
-
-const Size *contract_split(const Planner *planner, const Step *step, Index **split)
-{
-    const Contract *c = step->contract;
-    bool is_plain = c && c->tile && !c->parts && !c->places && !c->window;
-    if (!is_plain || planner->hints->smallest_tiles || planner->hints->uncut || !step_can_split(step) || step->statement->swept)
-        return NULL;
-    if (c->reduces)
-        return split_rows(planner, c, split);
-    if (!c->sweep || step->root_count != 1 || step->roots[0] != c->product)
-        return NULL;
-    double extent = planner_extent(planner, c->depth.list[0]), least = part_least(planner, c->sweep) * extent / planner_points(planner, &c->depth);
-    if (contract_parts(planner, c, c->sweep) < 2 || extent < 2 * ceil(least))
-        return NULL;
-    *split = c->depth.list[0];
-    return part_of(planner, *split, least);
-}
-
 /* Columns as many as their packed panels may take, at most; rows as many as pay for the packing, if enough units are
  * left; of batches one. */
 void contract_tiles(Planner *planner, Launch *launch)
@@ -591,7 +538,7 @@ void contract_tiles(Planner *planner, Launch *launch)
         rows = even_share(all_rows, fmin(rows, room_behind / (fmin(columns, planner_points(planner, &c->columns)) * size)), c->tile_rows);
     rows = planner->hints->smallest_tiles ? 1 : rows;
     shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
-    double least = ROWS_LEAST, units = c->tile->dot || c->parts ? TILES_UNITS_LEAST : UNITS_LEAST;
+    double least = UNIT_ROWS_LEAST, units = c->tile->dot || c->parts ? TILES_UNITS_LEAST : UNITS_LEAST;
     if (c->tile->dot || c->parts)
         least = fmax(least, WORK_LEAST / (fmin(columns * fixed, planner_points(planner, &c->columns)) * planner_points(planner, &c->depth)));
     double unhalved = rows;
@@ -600,11 +547,11 @@ void contract_tiles(Planner *planner, Launch *launch)
     if (rows < unhalved && inner_rows > 1 && (c->tile->dot || c->parts))    /* registers of tiles begin and end in a thousand cycles */
         rows = even_rows(planner, launch, c, place, units, rows, tiles);
     if (is_far)    /* columns of which there are many cost less */
-        columns = fewer_columns(planner, launch, c, place, units, COLUMNS_LEAST, columns, tiles);
+        columns = fewer_columns(planner, launch, c, place, units, UNIT_COLUMNS_LEAST, columns, tiles);
     const bool known = planner->hints->extents && planner->hints->extents->complete;
     const bool scattered = scatters(launch), few_blocks = scattered || (goes_on(launch) && known);    /* of rows */
     const double narrowest = is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : scattered && launch->sweep ? SCATTERED_LEAST * tile_columns / fixed
-                             : few_blocks ? tile_columns / fixed : COLUMNS_LEAST;
+                             : few_blocks ? tile_columns / fixed : UNIT_COLUMNS_LEAST;
     columns = fewer_columns(planner, launch, c, place, c->columns_unasked ? RUNS_LEAST : scattered && launch->sweep ? SCATTERED_UNITS : WORKERS_LEAST,
                             narrowest, columns, tiles);
     if (goes_on(launch) && fixed == 1) {    /* whole vectors */

@@ -196,15 +196,18 @@ int contract_sweep_whole(const Planner *planner, const Contract *c);
 /* What such columns of 8 or 16 bits are read from, which become numbers as tiles load them. NULL: they are none. */
 const Term *contract_widened(const Planner *planner, const Step *step, const Contract *c);
 
+/* plan_split.c: on a CPU a deep product of few results is made in parts, which are units of work: in how many, with so many points at a
+ * time; 1: in one. And how many points of which index a part has; NULL: it is made in one. */
+enum { SPLIT_PARTS = 16 };                       /* at most */
+double contract_parts(const Planner *planner, const Contract *c, double sweep);
+const Size *contract_split(const Planner *planner, const Step *step, Index **split);
+
 /* plan_tiles.c */
 enum { PANELS_MOST = 8 << 20 };                  /* bytes of packed columns, whatever the cache, */
 enum { SWEEP_PANELS = 4 << 20, SWEEP_SUMS = 8 << 20 };    /* and of those of a sweep and its sums, which leave room for each other */
 enum { SWEEP_LEAST = 128 };                      /* so many columns a sweep has at a time */
 enum { RUNS_LEAST = 8 };                         /* units of work where memory is all that they wait for, of which one core has not all */
-/* On a CPU a deep product of few results is made in parts, which are units of work: in how many, with so many points at a time; 1: in one.
- * And how many points of which index a part has; NULL: it is made in one. */
-double contract_parts(const Planner *planner, const Contract *c, double sweep);
-const Size *contract_split(const Planner *planner, const Step *step, Index **split);
+enum { UNIT_ROWS_LEAST = 128, UNIT_COLUMNS_LEAST = 256 };    /* fewer in a unit of work are not worth packing the others for it */
 enum { SWEEP_FORCED = 40 };                      /* short, for small arrays to reach all that a product does */
 enum { SWEEP_SHORTEST = 64 };                      /* points of a sweep: fewer take less time than their sums' coming and going */
 enum { ROW_BLOCK = 8 };                            /* tiles of rows that meet a panel that is not near before the next */
