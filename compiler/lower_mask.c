@@ -69,9 +69,7 @@ const Term *lower_turned_where(Lower *l, const Term *where)
 
 const Term *lower_mask(Lower *l, const Term *softmax)
 {
-    const Term *x = softmax->reduce.argument;
-    while (x->kind == TERM_CONTRACT && x->reduce.over_count == 0)    /* an arrow that puts indices in order */
-        x = x->reduce.argument;
+    const Term *x = term_without_arrow(softmax->reduce.argument);
     if (x->kind == TERM_SELECT)
         x = lower_turned_where(l, x);
     Term largest = { .kind = TERM_REDUCE, .reduce = { .reduction = REDUCTION_MAX, .argument = (Term *)x } };

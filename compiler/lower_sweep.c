@@ -224,6 +224,11 @@ static bool is_late(Sweeper *s, const Statement *statement)
     return late;
 }
 
+static int64_t extent_of(const Extents *extents, const Index *index)
+{
+    return extents ? extents->of[index->origin ? index->origin->id : index->id] : -1;
+}
+
 /* How many points a statement keeps, of those that are known no more than `most`; and how many it reduces, -1 if nobody knows. */
 static int64_t kept_points(const Statement *statement, const Extents *extents, int64_t most)
 {
@@ -238,7 +243,7 @@ static int64_t kept_points(const Statement *statement, const Extents *extents, i
 
 static int64_t reduced_points(const Sweeper *s, const Statement *statement, const Extents *extents)
 {
-    return extents ? extents->of[s->swept[statement->id]->origin->id] : -1;
+    return extent_of(extents, s->swept[statement->id]);
 }
 
 /* Whether a statement keeps so few points beside those that it reduces that these are rather cut into parts, for all threads. */
@@ -312,11 +317,6 @@ static const Term *scattered_read(const Program *p, const Tensor *tensor)
     return NULL;
 }
 
-static int64_t extent_of(const Sweeping *sweeping, const Index *index)
-{
-    return sweeping->extents ? sweeping->extents->of[index->origin->id] : -1;
-}
-
 /* How many points of a temporary's axis are made and scattered at a time, since it is long in all that its target adds up; 0: all. */
 static int64_t scattered_points(const Program *p, const Sweeping *sweeping, const Tensor *tensor, int axis)
 {
@@ -324,13 +324,13 @@ static int64_t scattered_points(const Program *p, const Sweeping *sweeping, cons
     if (!read || sweeping->longest == INT64_MAX || !position_is_plain(&read->read.positions[axis]))
         return 0;
     const Tensor *target = p->statements[read->statement]->outputs[0].tensor;
-    int64_t others = 1, own = extent_of(sweeping, tensor->axes[axis]);
+    int64_t others = 1, own = extent_of(sweeping->extents, tensor->axes[axis]);
     for (int a = 0; a < tensor->rank; a++) {
         const Index *index = read->read.positions[a].parts[0].index;
         bool plain = indices_have(target->axes, target->rank, index);
         if (a == axis && plain)
             return 0;
-        int64_t extent = extent_of(sweeping, index);
+        int64_t extent = extent_of(sweeping->extents, index);
         if (a != axis && !plain && others > 0 && others <= SCATTERED_MOST)
             others = extent < 0 ? -1 : others * extent;
     }
@@ -369,16 +369,14 @@ static bool sweep_along(Lower *l, const Sweeping *sweeping, const Index *index, 
 
 bool lower_may_sweep(const Sweeping *sweeping, const Index *index)
 {
-    const Index *origin = index->origin ? index->origin : index;
-    int64_t extent = sweeping && sweeping->extents ? sweeping->extents->of[origin->id] : -1;
+    int64_t extent = sweeping ? extent_of(sweeping->extents, index) : -1;
     return sweeping && (extent > sweeping->longest || (extent < 0 && sweeping->longest == 0));
 }
 
 /* Whether nobody knows how long rows are, which may be ranked: searches go through long ones. */
 static bool may_be_long(const Sweeping *sweeping, const Index *index)
 {
-    const Index *origin = index->origin ? index->origin : index;
-    return sweeping && sweeping->longest < INT64_MAX && (!sweeping->extents || sweeping->extents->of[origin->id] < 0);
+    return sweeping && sweeping->longest < INT64_MAX && extent_of(sweeping->extents, index) < 0;
 }
 
 bool lower_sweep(Lower *l, const Sweeping *sweeping)

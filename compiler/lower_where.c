@@ -22,21 +22,14 @@ static Term *reduce_sides(Lower *l, const Context *c, const Term *term, const Wh
     return lower_reduction(l, c, term, over, term->reduce.over_count, value);
 }
 
-static void find_window(void *user, const Term *term)
-{
-    for (int a = 0; term->kind == TERM_READ && a < term->read.tensor->rank; a++)
-        *(bool *)user |= !position_is_plain(&term->read.positions[a]);
-}
-
 /* The results' indices in the order in which they lie: those of the other side's columns innermost, where the rows of the one under the
  * where share a window. */
 static Index **results_order(Lower *l, const Term *term, const WhereProduct *w)
 {
     const Term *under = w->value->map.arguments[w->under];
     Index **order = ARENA_ARRAY(l->arena, Index *, term->rank);
-    bool window = false;
+    const bool window = !term_reads_plainly(l->arena, under);
     int count = 0;
-    term_each_below(l->arena, under, find_window, &window);
     for (int inner = 0; inner < 2; inner++)
         for (int i = 0; i < term->rank; i++)
             if ((window && !term_has_index(under, term->indices[i])) == (inner == 1))

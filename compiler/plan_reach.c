@@ -8,17 +8,9 @@ static void find_dear(void *user, const Term *term)
     *(bool *)user |= term->kind == TERM_MAP && function_facts[term->map.function].ulp > 0.5;
 }
 
-static void find_computed_read(void *user, const Term *term)
-{
-    for (int a = 0; term->kind == TERM_READ && a < term->read.tensor->rank; a++)
-        *(bool *)user |= !position_is_plain(&term->read.positions[a]);
-}
-
 bool planner_reads_plainly(const Planner *planner, const Term *term)
 {
-    bool computed = false;
-    term_each_below(planner->arena, term, find_computed_read, &computed);
-    return !computed;
+    return term_reads_plainly(planner->arena, term);
 }
 
 bool planner_is_bounded(const Planner *planner, const Step *step, Index *vector)

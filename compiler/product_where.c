@@ -3,14 +3,6 @@
 #include "product.h"
 #include "state.h"
 
-/* A value without the arrows that only put its indices in order. */
-static const Term *without_arrow(const Term *term)
-{
-    while (term->kind == TERM_CONTRACT && term->reduce.over_count == 0)
-        term = term->reduce.argument;
-    return term;
-}
-
 /* Whether what the where leaves out stays so, combined with any finite number: 0 times it, or an infinity and it. */
 static bool absorbs(const Term *reduce, const Term *value)
 {
@@ -21,21 +13,6 @@ static bool absorbs(const Term *reduce, const Term *value)
         return value->map.function == FUNCTION_MUL && (real || dtype_kind(value->dtype) == KIND_INT);
     return value->map.function == FUNCTION_ADD && real &&
            (reduce->reduce.reduction == REDUCTION_MAX || reduce->reduce.reduction == REDUCTION_MIN);
-}
-
-static void find_unsafe(void *user, const Term *term)
-{
-    for (int a = 0; term->kind == TERM_READ && a < term->read.tensor->rank; a++)
-        *(bool *)user |= !position_is_plain(&term->read.positions[a]);
-    *(bool *)user |= term->kind == TERM_REDUCE || (term->kind == TERM_CONTRACT && term->reduce.over_count);
-}
-
-/* Whether a value can be had where the condition fails. */
-static bool is_safe(Arena *arena, const Term *value)
-{
-    bool unsafe = false;
-    term_each_below(arena, value, find_unsafe, &unsafe);
-    return !unsafe;
 }
 
 /* From how many sides a condition bounds a loop. */
@@ -54,7 +31,7 @@ static bool is_band(Arena *arena, const Term *reduce, const WhereProduct *w)
     bool band = false;
     for (int i = 0; i < reduce->reduce.over_count; i++)
         band |= count_bounds(w->condition, reduce->reduce.over[i]) > 1;
-    return band && is_safe(arena, w->value);
+    return band && term_reads_plainly(arena, w->value);
 }
 
 static void depend_on(Arena *arena, Term *term, const Term *used)
@@ -74,7 +51,7 @@ static Term *like(Arena *arena, const Term *term)
 /* The reduction with only the factor in place `under` of the combination under the where. */
 static const Term *with_one_under(Arena *arena, const Term *reduce, const WhereProduct *w)
 {
-    const Term *where = without_arrow(reduce->reduce.argument);
+    const Term *where = term_without_arrow(reduce->reduce.argument);
     Term *select = like(arena, where), *value = like(arena, w->value), *whole = like(arena, reduce);
     select->select.yes = w->value->map.arguments[w->under];
     select->indices = NULL;
@@ -96,14 +73,14 @@ bool product_of_where(Arena *arena, const Term *reduce, WhereProduct *w, Product
 {
     if ((reduce->kind != TERM_REDUCE && reduce->kind != TERM_CONTRACT) || reduce->reduce.over_count == 0)
         return false;
-    const Term *where = without_arrow(reduce->reduce.argument);
+    const Term *where = term_without_arrow(reduce->reduce.argument);
     if (where->kind != TERM_SELECT || !state_skips(reduce, where->select.no))
         return false;
-    *w = (WhereProduct){ where->select.condition, without_arrow(where->select.yes), where->select.no, 0 };
+    *w = (WhereProduct){ where->select.condition, term_without_arrow(where->select.yes), where->select.no, 0 };
     if (!absorbs(reduce, w->value) || is_band(arena, reduce, w))
         return false;
     for (; w->under < 2; w->under++)
-        if (is_safe(arena, w->value->map.arguments[1 - w->under]) &&
+        if (term_reads_plainly(arena, w->value->map.arguments[1 - w->under]) &&    /* it is had where the condition fails, too */
             product_match(arena, with_one_under(arena, reduce, w), product))
             return true;
     return false;

@@ -226,6 +226,26 @@ const Statement *program_result(const Program *program)
     return program->statements[program->statement_count - 1];
 }
 
+static void find_computed(void *user, const Term *term)
+{
+    for (int a = 0; term->kind == TERM_READ && a < term->read.tensor->rank; a++)
+        *(bool *)user |= !position_is_plain(&term->read.positions[a]);
+}
+
+bool term_reads_plainly(Arena *arena, const Term *term)
+{
+    bool computed = false;
+    term_each_below(arena, term, find_computed, &computed);
+    return !computed;
+}
+
+const Term *term_without_arrow(const Term *term)
+{
+    while (term->kind == TERM_CONTRACT && term->reduce.over_count == 0)
+        term = term->reduce.argument;
+    return term;
+}
+
 typedef struct Sorting {
     Program *program;
     Term **terms;

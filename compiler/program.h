@@ -295,6 +295,8 @@ bool program_equal(const Program *a, const Program *b);
 bool position_is_plain(const Position *position);
 bool position_has_gather(const Position *position);
 bool term_has_index(const Term *term, const Index *index);
+bool term_reads_plainly(Arena *arena, const Term *term);     /* all that it reads is at indices that stand alone, so always in range */
+const Term *term_without_arrow(const Term *term);            /* what arrows have that only put indices in order */
 bool term_is_whole(const Term *term);    /* whether it is made of complex numbers by more than taking apart and putting together */
 bool term_is_number(const Term *term, double number);    /* a constant, whatever its dtype and sign are made by */
 bool term_f32_number(const Term *term, double *number);  /* whether it is one, in f32 */
