@@ -289,14 +289,11 @@ static void force_own_reads(Lower *l, const Output *output)
 static void force_scattered(Lower *l, const Output *output)
 {
     force_own_reads(l, output);
-    bool computed = false, far = false;
-    for (int a = 0; a < output->tensor->rank; a++) {
+    bool computed = false;
+    for (int a = 0; a < output->tensor->rank; a++)
         computed |= !position_is_plain(&output->positions[a]);
-        far |= position_has_gather(&output->positions[a]);
-    }
     const Term *product = product_inside(l->arena, output->value);
-    unsigned kind = far ? PRODUCT_SCATTERED_FAR : PRODUCT_SCATTERED;
-    if (computed && !l->forced && product && l->kinds[product->id] & kind)
+    if (computed && !l->forced && product && l->kinds[product->id] & PRODUCT_SCATTERED)
         force(l, output->value);
 }
 

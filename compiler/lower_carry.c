@@ -258,7 +258,7 @@ void sweep_rewrite(Sweeper *s)
         Statement *statement = l->out->statements[i];
         const bool reduces = s->swept[i] && !sweep_keeps(s, statement);
         statement->goes_on |= reduces && sweep_ranks(statement);
-        if (reduces && !statement->goes_on && !sweep_scatters(statement)) {
+        if (reduces && !statement->goes_on && !statement_scatters(statement)) {
             take_apart(s, statement);
             continue;
         }

@@ -63,15 +63,6 @@ bool sweep_ranks(const Statement *statement)
     return value->kind == TERM_REDUCE && reduction_facts[value->reduce.reduction].leaves == LEAVES_RANKS;
 }
 
-bool sweep_scatters(const Statement *statement)
-{
-    const Output *output = &statement->outputs[0];
-    bool computed = false;
-    for (int a = 0; a < output->tensor->rank; a++)
-        computed |= !output->tensor->axes[a];
-    return statement->accumulate && computed;
-}
-
 /* ---- how values change with a maximum ---- */
 
 static Scale read_scale(void *user, const Term *read)
@@ -158,7 +149,7 @@ static bool is_plain(const Output *output)
 
 static bool stores_plainly(const Sweeper *s, const Statement *statement)
 {
-    if (sweep_scatters(statement))
+    if (statement_scatters(statement))
         return !statement->sweep && !sweep_keeps(s, statement) && statement->outputs[0].tensor->home->origin;    /* it is the caller's */
     const Term *value = statement->outputs[0].value;
     bool plain = !statement->accumulate && !statement->turned && !statement->sweep, ranks = sweep_ranks(statement) && !sweep_keeps(s, statement);
@@ -284,7 +275,7 @@ static bool is_chain(Sweeper *s, const Sweeping *sweeping, bool for_rankings)
             if (s->scales[output->tensor->id].kind >= SCALE_BARE || !is_read_along(s, output->tensor))
                 return false;
             stores = true;
-        } else if (count && sweep_scatters(statement)) {
+        } else if (count && statement_scatters(statement)) {
             if (!scale_is_fixed(scale_of(&s->scaling, output->value)))
                 return false;
         } else if (count && (!joins_reduced(s, statement) || ranks_whole(s, statement, sweeping))) {
@@ -304,23 +295,14 @@ static bool is_chain(Sweeper *s, const Sweeping *sweeping, bool for_rankings)
 /* ---- what is scattered ---- */
 
 enum {
-    SCATTERED_MOST = 1 << 16,     /* points of a temporary for one of a target's points of plain indices */
+    SCATTERED_MOST = 1 << 11,     /* points of a temporary for one of a target's points of plain indices */
     SCATTERED_UNKNOWN = 4         /* of an index at a time, where nobody knows how many there are of the others */
 };
-
-/* The read of a temporary by a statement that scatters it; NULL: none does. */
-static const Term *scattered_read(const Program *p, const Tensor *tensor)
-{
-    for (int i = 0; i < p->term_count; i++)
-        if (p->terms[i]->kind == TERM_READ && p->terms[i]->read.tensor == tensor && sweep_scatters(p->statements[p->terms[i]->statement]))
-            return p->terms[i];
-    return NULL;
-}
 
 /* How many points of a temporary's axis are made and scattered at a time, since it is long in all that its target adds up; 0: all. */
 static int64_t scattered_points(const Program *p, const Sweeping *sweeping, const Tensor *tensor, int axis)
 {
-    const Term *read = scattered_read(p, tensor);
+    const Term *read = program_scattered_read(p, tensor);
     if (!read || sweeping->longest == INT64_MAX || !position_is_plain(&read->read.positions[axis]))
         return 0;
     const Tensor *target = p->statements[read->statement]->outputs[0].tensor;

@@ -36,7 +36,6 @@ Index *sweep_member(const Sweeper *s, const Statement *statement, int class, int
 bool sweep_stores(const Tensor *tensor);                       /* it is a temporary */
 bool sweep_keeps(const Sweeper *s, const Statement *statement);    /* its result has the index that is swept */
 bool sweep_ranks(const Statement *statement);                  /* its results are the best of all points, or their places */
-bool sweep_scatters(const Statement *statement);               /* a `+=` at computed positions, which adds the points of each block */
 Roots sweep_roots(const Sweeper *s, const Statement *statement);
 /* The indices that a statement has for the axes of a maximum: those that it keeps. NULL: it lacks one. */
 Index **sweep_axes(const Sweeper *s, const Statement *statement, const Tensor *maximum);

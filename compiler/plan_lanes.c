@@ -44,6 +44,12 @@ static double turns(const Costing *c, const Term *term, bool *in_lanes)
 
 enum { NEAR = 4 };              /* so few elements apart they are picked out of as many whole vectors */
 
+/* Of a vector from places that are found, which are taken out of one vector and put together in another; and whether they
+ * are inside the array. */
+#define FOUND 2.5
+#define FOUND_LANE 0.6
+#define FOUND_INSIDE 0.5
+
 int64_t planner_add_stride(int64_t sum, int64_t coefficient, int64_t stride)
 {
     int64_t further;
@@ -78,16 +84,22 @@ static void cost_read(Costing *c, const Term *term, double count, bool in_lanes)
 {
     double size = (double)dtype_size(register_dtype(term->dtype)) / 4;
     int64_t stride = in_lanes ? read_stride(c->planner, term, c->vector) : 0;
-    double apart = 1.3 * c->lanes;
+    double apart = stride == FAR ? FOUND + FOUND_LANE * c->lanes : 1.3 * c->lanes;
     if (stride > 1 && stride <= NEAR)
         apart = fmin(apart, 2 * size * (double)stride);
     else if (stride != 0 && stride != 1 && planner_crosses(c->planner, c->step, term, c->vector))
         apart = TURNED * c->lanes;
     c->cost += count * (stride == 0 ? 0.6 : stride == 1 ? size : apart);
     for (int a = 0; a < term->read.tensor->rank; a++)
-        for (int k = 0; k < term->read.positions[a].count; k++)
-            if (term->read.positions[a].parts[k].gather)
-                cost_term(c, term->read.positions[a].parts[k].gather);
+        for (int k = 0; k < term->read.positions[a].count; k++) {
+            const Term *gather = term->read.positions[a].parts[k].gather;
+            if (!gather)
+                continue;
+            cost_term(c, gather);
+            c->cost += count * FOUND_INSIDE;
+            if (in_lanes && term_has_index(gather, c->vector) && sizeof(int64_t) > c->widest)
+                c->widest = sizeof(int64_t);    /* places in memory */
+        }
 }
 
 static bool has_loop(const Costing *c, const Index *index)

@@ -357,6 +357,9 @@ static Step as_loops(Planner *planner, const Step *step)
 bool plan_prefers_loops(Planner *planner, Step *step)
 {
     Product product;
+    const Statement *statement = step->statement;
+    if (statement->sweep && program_scattered_read(planner->plan->lowered, statement->outputs[0].tensor))
+        return false;    /* units have few columns, which meet many rows: loops would have few sums at a time */
     if (step->contract->reduces || !product_match(planner->arena, step->contract->product, &product) || !plan_has_choice(planner, &product))
         return false;
     Plan plan = *planner->plan;    /* of this step alone, whose lanes may be more */

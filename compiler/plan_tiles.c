@@ -11,7 +11,7 @@ enum {
     TILES_UNITS_LEAST = 8,        /* fewer units waste less of tiles at their ends */
     UNITS_LEAST = 12,             /* so many units of work keep all workers busy */
     WORKERS_LEAST = 4,            /* the same where rows are few; */
-    SCATTERED_UNITS = 2, SCATTERED_LEAST = 2,    /* where all rows come from memory for each unit: so many, of so many tiles of columns at least */
+    SCATTERED_UNITS = 2,          /* and where all of them come from memory for each unit */
     GRID_ROOM = 8,                /* so often what stays near a block of threads may be stored for the steps behind */
     ASKED_LEAST = 512,            /* so many columns a sweep has that are asked for as they lie in memory */
     ASKED_SHARE = 16,             /* of the second cache, for columns that are asked for as they lie in memory */
@@ -489,6 +489,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     double depth = c->sweep ? c->sweep : planner_points(planner, &c->depth) / c->group, size = (double)dtype_size(state_dtype(c->product));
     depth = depth > 0 ? depth : 1;    /* panels of no points have room for columns without end */
     bool in_order = c->sweep && c->columns_in_place, is_far = c->sweep && c->sweep_far && !c->columns_unasked;
+    const bool scattered = scatters(launch), far_rows = scattered && launch->sweep;
     double near = contract_near(plan->target), most = is_far ? SWEEP_PANELS : PANELS_MOST;
     double room_behind = is_far ? SWEEP_SUMS : 2.0 * plan->target->l2_bytes;
     if (plan->memory) {
@@ -504,12 +505,14 @@ void contract_tiles(Planner *planner, Launch *launch)
     /* Rows that stay near meet panels that do; others come anew for each unit's columns, and are worth more of those. */
     double all_rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
     double rows_bytes = (c->window ? window_points(planner, c->window, NULL, 0, NULL) : all_rows * depth) * size;
-    bool is_near = !is_far && ((c->sweep && near / (depth * size) >= 2 * tile_columns) ||
+    bool is_near = !is_far && (far_rows || (c->sweep && near / (depth * size) >= 2 * tile_columns) ||
                                contract_is_near(planner, rows_bytes, planner_points(planner, &c->columns) * depth * size));
     /* Beside what is packed for one point of a square's side is what is stored for all of them. */
     double side = turned ? turned_side(planner, c, planner_extent(planner, turned), all_rows, near) : 1, stored = turned ? side * all_rows : 0;
     if (in_order)    /* what comes next is beside what is met, and so are sums */
         stored += depth + all_rows;
+    if (far_rows)
+        stored += all_rows;
     double columns = (is_near ? near : most) / ((depth + stored) * size * fixed);
     if (c->sweep_whole)
         columns = ceil(planner_extent(planner, c->columns.list[c->columns.count - 1]) / tile_columns) * tile_columns;
@@ -549,13 +552,13 @@ void contract_tiles(Planner *planner, Launch *launch)
     if (is_far)    /* columns of which there are many cost less */
         columns = fewer_columns(planner, launch, c, place, units, UNIT_COLUMNS_LEAST, columns, tiles);
     const bool known = planner->hints->extents && planner->hints->extents->complete;
-    const bool scattered = scatters(launch), few_blocks = scattered || (goes_on(launch) && known);    /* of rows */
-    const double narrowest = is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : scattered && launch->sweep ? SCATTERED_LEAST * tile_columns / fixed
-                             : few_blocks ? tile_columns / fixed : UNIT_COLUMNS_LEAST;
-    columns = fewer_columns(planner, launch, c, place, c->columns_unasked ? RUNS_LEAST : scattered && launch->sweep ? SCATTERED_UNITS : WORKERS_LEAST,
+    const bool few_blocks = scattered || (goes_on(launch) && known);    /* of rows */
+    const double narrowest = is_far ? SWEEP_LEAST : in_order ? ASKED_LEAST : few_blocks ? tile_columns / fixed : UNIT_COLUMNS_LEAST;
+    columns = fewer_columns(planner, launch, c, place, c->columns_unasked ? RUNS_LEAST : far_rows ? SCATTERED_UNITS : WORKERS_LEAST,
                             narrowest, columns, tiles);
-    if (goes_on(launch) && fixed == 1) {    /* whole vectors */
-        columns = ceil(even_share(planner_points(planner, &c->columns), columns, tile_columns) / plan->lanes) * plan->lanes;
+    if (far_rows || (goes_on(launch) && fixed == 1)) {    /* whole vectors */
+        const int vector = fixed == 1 ? plan->lanes : 1, tile = (int)fmax(floor(tile_columns / fixed), 1);
+        columns = ceil(even_share(planner_points(planner, &c->columns) / fixed, columns, tile) / vector) * vector;
         shrink(planner, launch, c, place, ROLE_COLUMN, columns, tiles);
     }
     while (rows >= 2 && c->window && window_points(planner, c->window, launch, place, tiles) * size > most)

@@ -10,7 +10,6 @@ enum { FEW_ROWS = 2, FEW_MEET = 32, FEW_READ = 1 << 15 };    /* on a grid: so fe
 enum { BEHIND_LEAST = 3, BEHIND_MEET = 32, VECTOR_LEAST = 16 };    /* on a CPU, with a reduction behind the product: so few meet at least so many */
 enum { RANKED_LEAST = 256, RANKED_DEPTH = 8 };    /* so many points that are ranked are stored if each is a sum of so many numbers */
 enum { AGAIN_MOST = 16 };         /* more combinations take longer than to store a sum and to read it */
-enum { NEAR_SIDE = 1 << 14 };     /* bytes of a side that loops find in the first cache */
 enum { STORED_MOST = 1 << 16 };   /* points of a product that are stored for one point of a block's index */
 enum { ACROSS_LEAST = 64 };       /* points that stay, of a product that is stored for what lies across its tiles */
 
@@ -511,15 +510,6 @@ static bool is_ranked(Arena *arena, const Term *term, Nests allowed, const Exten
            depth * points(extents, (*inside)->indices, (*inside)->rank) >= WORK_LEAST;
 }
 
-/* Whether the smaller side of a product is more than the first cache leaves room for beside the other. */
-static bool has_far_sides(const Product *product, const Extents *extents)
-{
-    double depth = points(extents, product->reduce->reduce.over, product->reduce->reduce.over_count), least = INFINITY;
-    for (int s = 0; s < 2; s++)
-        least = fmin(least, points(extents, product->own[s].list, product->own[s].count));
-    return least * depth * (double)dtype_size(product->reduce->dtype) > NEAR_SIDE;
-}
-
 unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowed, const Extents *extents, const Target *target)
 {
     const bool grid = target->grid;
@@ -535,7 +525,7 @@ unsigned short *product_kinds(Arena *arena, const Program *program, Nests allowe
             kinds[i] |= is_of_complex(&product) ? PRODUCT_OF_COMPLEX : has_complex_numbers(&product) ? 0
                         : PRODUCT_ITSELF | (is_of_bf16(&product) ? PRODUCT_OF_BF16 : 0);
         if (!grid && kinds[i] & PRODUCT_ITSELF)
-            kinds[i] |= PRODUCT_SCATTERED | (has_far_sides(&product, extents) ? PRODUCT_SCATTERED_FAR : 0);
+            kinds[i] |= PRODUCT_SCATTERED;
         int end = end_kind(arena, term, allowed, extents, target);
         bool stored = !grid && is_stored(arena, term, kinds, extents);
         if (end && !(stored && allowed == NESTS_BY_COST && reads_across(arena, term, extents)))

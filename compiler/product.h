@@ -93,8 +93,7 @@ enum {
     PRODUCT_ACROSS_SECOND = 512,  /* or over those of the second one */
     PRODUCT_STORED = 1024,        /* a reduction whose product is stored, for it cannot take that from registers */
     PRODUCT_WHERE = 2048,         /* a WhereProduct */
-    PRODUCT_SCATTERED = 4096,     /* on CPUs, one that is stored before a `+=` scatters it at sums of indices, */
-    PRODUCT_SCATTERED_FAR = 8192  /* or at those from arrays, too: loops would read its smaller side again and again, which is not near */
+    PRODUCT_SCATTERED = 4096      /* on CPUs, one that is stored before a `+=` scatters it */
 };
 
 /* By term id. */

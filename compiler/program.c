@@ -73,6 +73,23 @@ bool position_has_gather(const Position *position)
     return false;
 }
 
+bool statement_scatters(const Statement *statement)
+{
+    const Output *output = &statement->outputs[0];
+    bool computed = false;
+    for (int a = 0; a < output->tensor->rank; a++)
+        computed |= !output->tensor->axes[a];
+    return statement->accumulate && computed;
+}
+
+const Term *program_scattered_read(const Program *p, const Tensor *tensor)
+{
+    for (int i = 0; i < p->term_count; i++)
+        if (p->terms[i]->kind == TERM_READ && p->terms[i]->read.tensor == tensor && statement_scatters(p->statements[p->terms[i]->statement]))
+            return p->terms[i];
+    return NULL;
+}
+
 bool indices_have(Index *const *indices, int count, const Index *index)
 {
     for (int i = 0; i < count; i++)

@@ -294,6 +294,9 @@ bool program_equal(const Program *a, const Program *b);
 
 bool position_is_plain(const Position *position);
 bool position_has_gather(const Position *position);
+bool statement_scatters(const Statement *statement);         /* a `+=` at computed positions */
+/* What is read of a tensor by a statement that scatters it; NULL: none does. */
+const Term *program_scattered_read(const Program *program, const Tensor *tensor);
 bool term_has_index(const Term *term, const Index *index);
 bool term_reads_plainly(Arena *arena, const Term *term);     /* all that it reads is at indices that stand alone, so always in range */
 const Term *term_without_arrow(const Term *term);            /* what arrows have that only put indices in order */

@@ -294,14 +294,31 @@ INLINE int64_t to_i64_i32(int32_t x)
 }
 //}
 
-#ifndef EINC_AVX512
+#if !defined EINC_AVX512 && !defined EINC_FMA
 //{ to_i64_i32v
 INLINE i64v to_i64_i32v(i32v x)
 {
     return CONVERT(x, i64v);
 }
 //}
+#endif
+
+#if !defined EINC_AVX512 && defined EINC_FMA
+//{ to_i64_i32v@fma
+INLINE i64v to_i64_i32v(i32v x)
+{
+#if EINC_VECTORS && LANES == 4    /* one instruction; gcc makes halves, and puts them together */
+    i64v y;
+    __asm__("vpmovsxdq %1, %0" : "=x"(y) : "xm"(x));
+    return y;
 #else
+    return CONVERT(x, i64v);
+#endif
+}
+//}
+#endif
+
+#ifdef EINC_AVX512
 //{ to_i64_i32v@avx512
 INLINE i64v to_i64_i32v(i32v x)
 {

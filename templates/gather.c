@@ -5,67 +5,128 @@
 
 #include "memory.c"
 
+//{ AT_OFFSETS
+/* p[offset] of each lane, as a vector is written. */
+#define AT_2(p, offset, l) (p)[lane_i64v(offset, l)], (p)[lane_i64v(offset, (l) + 1)]
+#define AT_4(p, offset, l) AT_2(p, offset, l), AT_2(p, offset, (l) + 2)
+#define AT_8(p, offset, l) AT_4(p, offset, l), AT_4(p, offset, (l) + 4)
+#if LANES == 16
+#define AT_OFFSETS(p, offset) AT_8(p, offset, 0), AT_8(p, offset, 8)
+#elif LANES == 8
+#define AT_OFFSETS(p, offset) AT_8(p, offset, 0)
+#elif LANES == 4
+#define AT_OFFSETS(p, offset) AT_4(p, offset, 0)
+#elif LANES == 2
+#define AT_OFFSETS(p, offset) AT_2(p, offset, 0)
+#else
+#define AT_OFFSETS(p, offset) (p)[lane_i64v(offset, 0)]
+#endif
+//}
+
+//{ fill_i64v
+/* Where lanes are not active, what the first one that is has: so all can be read from, and no lane waits for a branch. */
+INLINE i64v fill_i64v(i64v x, boolv active)
+{
+    int l = 0;
+    while (!lane_boolv(active, l))
+        l++;
+    return select_i64v(active, x, splat_i64v(lane_i64v(x, l)));
+}
+//}
+
+//{ gather_some_u8v
+/* gather_u8v where some lanes are not active. */
+APART u8v gather_some_u8v(const void *p, i64v offset, boolv active)
+{
+    const u32v none = {0};
+    if (!any_boolv(active))
+        return CONVERT(none, u8v);
+    const i64v from = fill_i64v(offset, active);
+    const u32v all = { AT_OFFSETS((const uint8_t *)p, from) };
+    return CONVERT(select_u32v(active, all, none), u8v);
+}
+//}
+
 //{ gather_u8v
 /* p[offset] in the active lanes. */
-APART u8v gather_u8v(const void *p, i64v offset, boolv active)
+INLINE u8v gather_u8v(const void *p, i64v offset, boolv active)
 {
-    uint8_t lanes[LANES];
-    u8v x;
-    for (int l = 0; l < LANES; l++) {
-        lanes[l] = 0;
-        if (lane_boolv(active, l))
-            memcpy(&lanes[l], (const char *)p + lane_i64v(offset, l), 1);
-    }
-    memcpy(&x, lanes, sizeof x);
-    return x;
+    if (!all_boolv(active))
+        return gather_some_u8v(p, offset, active);
+    const u32v all = { AT_OFFSETS((const uint8_t *)p, offset) };
+    return CONVERT(all, u8v);
+}
+//}
+
+//{ gather_some_u16v
+/* gather_u16v where some lanes are not active. */
+APART u16v gather_some_u16v(const void *p, i64v offset, boolv active)
+{
+    const u32v none = {0};
+    if (!any_boolv(active))
+        return CONVERT(none, u16v);
+    const i64v from = fill_i64v(offset, active);
+    const u32v all = { AT_OFFSETS((const f16u *)p, from) };
+    return CONVERT(select_u32v(active, all, none), u16v);
 }
 //}
 
 //{ gather_u16v
 /* p[offset] in the active lanes. */
-APART u16v gather_u16v(const void *p, i64v offset, boolv active)
+INLINE u16v gather_u16v(const void *p, i64v offset, boolv active)
 {
-    uint16_t lanes[LANES];
-    u16v x;
-    for (int l = 0; l < LANES; l++) {
-        lanes[l] = 0;
-        if (lane_boolv(active, l))
-            memcpy(&lanes[l], (const char *)p + 2 * lane_i64v(offset, l), 2);
-    }
-    memcpy(&x, lanes, sizeof x);
-    return x;
+    if (!all_boolv(active))
+        return gather_some_u16v(p, offset, active);
+    const u32v all = { AT_OFFSETS((const f16u *)p, offset) };
+    return CONVERT(all, u16v);
+}
+//}
+
+//{ gather_some_u32v
+/* gather_u32v where some lanes are not active. */
+APART u32v gather_some_u32v(const void *p, i64v offset, boolv active)
+{
+    const u32v none = {0};
+    if (!any_boolv(active))
+        return none;
+    const i64v from = fill_i64v(offset, active);
+    const u32v all = { AT_OFFSETS((const u32u *)p, from) };
+    return select_u32v(active, all, none);
 }
 //}
 
 //{ gather_u32v
 /* p[offset] in the active lanes. */
-APART u32v gather_u32v(const void *p, i64v offset, boolv active)
+INLINE u32v gather_u32v(const void *p, i64v offset, boolv active)
 {
-    uint32_t lanes[LANES];
-    u32v x;
-    for (int l = 0; l < LANES; l++) {
-        lanes[l] = 0;
-        if (lane_boolv(active, l))
-            memcpy(&lanes[l], (const char *)p + 4 * lane_i64v(offset, l), 4);
-    }
-    memcpy(&x, lanes, sizeof x);
-    return x;
+    if (!all_boolv(active))
+        return gather_some_u32v(p, offset, active);
+    const u32v all = { AT_OFFSETS((const u32u *)p, offset) };
+    return all;
+}
+//}
+
+//{ gather_some_u64v
+/* gather_u64v where some lanes are not active. */
+APART u64v gather_some_u64v(const void *p, i64v offset, boolv active)
+{
+    const i64v none = {0};
+    if (!any_boolv(active))
+        return (u64v)none;
+    const i64v from = fill_i64v(offset, active);
+    const i64v all = { AT_OFFSETS((const i64u *)p, from) };
+    return (u64v)select_i64v(active, all, none);
 }
 //}
 
 //{ gather_u64v
 /* p[offset] in the active lanes. */
-APART u64v gather_u64v(const void *p, i64v offset, boolv active)
+INLINE u64v gather_u64v(const void *p, i64v offset, boolv active)
 {
-    uint64_t lanes[LANES];
-    u64v x;
-    for (int l = 0; l < LANES; l++) {
-        lanes[l] = 0;
-        if (lane_boolv(active, l))
-            memcpy(&lanes[l], (const char *)p + 8 * lane_i64v(offset, l), 8);
-    }
-    memcpy(&x, lanes, sizeof x);
-    return x;
+    if (!all_boolv(active))
+        return gather_some_u64v(p, offset, active);
+    const i64v all = { AT_OFFSETS((const i64u *)p, offset) };
+    return (u64v)all;
 }
 //}
 

@@ -4,6 +4,7 @@
 
 #include "types.c"
 
+#if defined EINC_AVX512 || !defined EINC_FMA
 //{ narrow_boolv
 /* What a comparison of f64v or i64v gives, as a mask of any type's lanes. */
 INLINE boolv narrow_boolv(i64v m)
@@ -19,6 +20,35 @@ INLINE i64v widen_boolv(boolv m)
     return CONVERT(m, i64v);
 }
 //}
+#else
+//{ narrow_boolv@fma
+/* What a comparison of f64v or i64v gives, as a mask of any type's lanes. */
+INLINE boolv narrow_boolv(i64v m)
+{
+#if EINC_VECTORS && LANES == 4    /* gcc makes six instructions */
+    boolv x;
+    __asm__("vextracti128 $1, %1, %x0\n\tvshufps $0x88, %x0, %x1, %x0" : "=&x"(x) : "x"(m));
+    return x;
+#else
+    return CONVERT(m, boolv);
+#endif
+}
+//}
+
+//{ widen_boolv@fma
+/* A mask as a comparison of f64v or i64v would give it. */
+INLINE i64v widen_boolv(boolv m)
+{
+#if EINC_VECTORS && LANES == 4    /* gcc makes halves, and puts them together */
+    i64v x;
+    __asm__("vpmovsxdq %1, %0" : "=x"(x) : "xm"(m));
+    return x;
+#else
+    return CONVERT(m, i64v);
+#endif
+}
+//}
+#endif
 
 //{ first_boolv
 /* The first `count` lanes. */

@@ -284,7 +284,7 @@ INLINE boolv are_inside(int64_t first, int64_t extent)
 /* Which of the lanes' positions are in range. */
 INLINE boolv are_inside_i64v(i64v position, int64_t extent)
 {
-    return and_boolv(narrow_boolv(position >= 0), narrow_boolv(position < extent));
+    return narrow_boolv((u64v)position < (uint64_t)extent);
 }
 //}
 

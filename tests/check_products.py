@@ -428,6 +428,8 @@ EXPRESSIONS = [
     ('w[i,m], D[m,t[i,m],N] -> [i,N]', 'found'),    # all vectors of a row together
     ('m = x[i,N] * w[N] -> [i,N] | mean N ; x[i,N] * w[N] - m[i]', 'x=i,N w=N'),    # row by row
     ('x[i,N] | softmax N | _ - where(@N == t[i], 1, 0)', 'x=i,N t=i:i'),
+    *(('where(x[i] > 0, d[t[i]], 0) -> [i] | sum i', 'looked_up_' + kind) for kind in 'fdbhctizZ'),    # lanes from anywhere, some of them
+    *(('d[t[i]] * x[i] -> [i]', 'looked_up_' + kind) for kind in 'fdc'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
@@ -563,6 +565,12 @@ class Maker:
         (y, array), *others = self.scattered()[0]
         return [(y, array.T.copy()), *others], []
 
+    def looked_up(self, kind):
+        """Numbers at places from an array, and which of them count."""
+        n, i = self.rng.choice([1, 9, 300]), self.rng.choice([1, 5, 37, 1000])
+        places = np.array([self.rng.randrange(n) for _ in range(i)], np.int32)
+        return [('d', self.values((n,), kind)), ('t', places), ('x', self.values((i,)))], []
+
     def found(self):
         """Rows of matrices that are read at places from an array."""
         i, m, n = self.rng.choice([1, 5, 17]), self.rng.choice([1, 4, 13]), self.rng.choice([7, 64, 130, 256])
@@ -573,6 +581,10 @@ class Maker:
         t, h, v = self.rng.choice([1, 14, 33]), self.rng.choice([1, 16, 37]), self.rng.choice([1, 15, 64])
         y = np.array([self.rng.randrange(v) for _ in range(t)], np.int64)
         return [('X', self.values((t, h))), ('W', self.values((v, h))), ('y', y)], []
+
+
+for kind in DTYPES:
+    setattr(Maker, 'looked_up_' + kind, lambda self, kind=kind: self.looked_up(kind))
 
 
 def expected(operands, rng):

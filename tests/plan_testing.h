@@ -38,6 +38,23 @@ static Planned *plan_of(const char *text, CompileOptions options)
     return planned;
 }
 
+/* How much of an index the first launch's units of work have at the extents that are given; 0: it has no blocks of the index. */
+static inline int64_t tile_along(const Planned *planned, const char *index, const CheckOptions *given)
+{
+    const Program *program = planned->plan->program;
+    const Launch *launch = planned->plan->launches[0];
+    int64_t of[32] = { 0 };
+    assert_true(program->index_count <= 32);
+    for (int n = 0; n < program->index_count; n++)
+        for (int x = 0; x < given->extent_count; x++)
+            if (!strcmp(program->indices[n]->name, given->extents[x].name))
+                of[n] = given->extents[x].extent;
+    for (int b = 0; b < launch->block_count; b++)
+        if (!strcmp(launch->blocks[b].of_step[0]->name, index))
+            return size_evaluate(launch->blocks[b].tile, &(SizeValues){ of, NULL, 1 });
+    return 0;
+}
+
 static void end(Planned *planned)
 {
     arena_free(&planned->arena);

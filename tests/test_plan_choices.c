@@ -365,14 +365,7 @@ static void results_leave_in_lines(void **unused)
         Planned *planned = plan_of(cases[i].text, options);
         const Launch *launch = planned->plan->launches[0];
         const Contract *c = launch->steps[0]->contract;
-        int64_t of[32], tile = 0;
-        for (int n = 0; n < planned->plan->program->index_count; n++)
-            for (int x = 0; x < options.check.extent_count; x++)
-                if (!strcmp(planned->plan->program->indices[n]->name, extents[x].name))
-                    of[n] = extents[x].extent;
-        for (int b = 0; b < launch->block_count; b++)
-            if (launch->blocks[b].of_step[0]->name[0] == 'a')
-                tile = size_evaluate(launch->blocks[b].tile, &(SizeValues){ of, NULL, 1 });
+        const int64_t tile = tile_along(planned, "a", &options.check);
         if (c->halves != cases[i].halves || c->tile_rows != cases[i].rows || c->tile_vectors != cases[i].vectors || tile != cases[i].tile)
             fail_msg("%s on %s: %d halves, %d rows, %d vectors, %ld of a", cases[i].text, cases[i].target, c->halves, c->tile_rows,
                      c->tile_vectors, (long)tile);
@@ -396,14 +389,7 @@ static void low_tiles_are_wide(void **unused)
         Planned *planned = plan_of("ck,kn->cn", options);
         const Launch *launch = planned->plan->launches[0];
         const Contract *c = launch->steps[0]->contract;
-        int64_t of[32], columns = 0;
-        for (int n = 0; n < planned->plan->program->index_count; n++)
-            for (int x = 0; x < options.check.extent_count; x++)
-                if (!strcmp(planned->plan->program->indices[n]->name, extents[x].name))
-                    of[n] = extents[x].extent;
-        for (int b = 0; b < launch->block_count; b++)
-            if (launch->blocks[b].of_step[0]->name[0] == 'n')
-                columns = size_evaluate(launch->blocks[b].tile, &(SizeValues){ of, NULL, 1 });
+        const int64_t columns = tile_along(planned, "n", &options.check);
         if (c->tile_rows != cases[i].rows || c->tile_vectors != cases[i].vectors || columns != cases[i].columns)
             fail_msg("of %d rows: %d by %d vectors, %ld columns", cases[i].count, c->tile_rows, c->tile_vectors, (long)columns);
         end(planned);

@@ -1045,7 +1045,7 @@ static int prepare(Frame *f, const packed_maxsim_args *args, int workers)
     f->per_worker = size_add(at_largest_1_1, size_align(size_mul(size_align(size_mul(tile_1_1, extent_j), 4), 4),
             64));
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_i, extent_j),
-            extent_k), extent_m), extent_n), 32768), 1), 1024);
+            extent_k), extent_m), extent_n), 16384), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
     return 0;

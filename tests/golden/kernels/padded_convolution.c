@@ -121,6 +121,13 @@ enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6,
 /* A vector of elements of 8 bytes may take several registers, and is aligned as one of them. */
 #define LONG __attribute__((vector_size(8 * LANES), aligned(64), may_alias))
 
+/* The numbers of one vector in the element type of another. */
+#if EINC_VECTORS
+#define CONVERT(x, type) __builtin_convertvector(x, type)
+#else
+#define CONVERT(x, type) ((type)(x))
+#endif
+
 /* Whether __builtin_shuffle is there; clang needs loops for it to see through. */
 #if EINC_VECTORS && !defined(__clang__)
 #define EINC_SHUFFLES 1
@@ -214,6 +221,8 @@ typedef i32v boolv;
 #define UNALIGNED
 #endif
 
+typedef uint32_t u32u UNALIGNED;
+
 typedef float f32u UNALIGNED;
 
 INLINE f32v splat_f32v(float x)
@@ -221,6 +230,16 @@ INLINE f32v splat_f32v(float x)
 #if EINC_VECTORS
     f32v zero = {0};
     return x - zero;    /* which keeps -0 */
+#else
+    return x;
+#endif
+}
+
+INLINE i64v splat_i64v(int64_t x)
+{
+#if EINC_VECTORS
+    i64v zero = {0};
+    return x | zero;
 #else
     return x;
 #endif
@@ -289,6 +308,18 @@ INLINE i64v lanes_i64v(void)
     return x;
 }
 
+/* A mask as a comparison of f64v or i64v would give it. */
+INLINE i64v widen_boolv(boolv m)
+{
+#if EINC_VECTORS && LANES == 4    /* gcc makes halves, and puts them together */
+    i64v x;
+    __asm__("vpmovsxdq %1, %0" : "=x"(x) : "xm"(m));
+    return x;
+#else
+    return CONVERT(m, i64v);
+#endif
+}
+
 /* The first `count` lanes. */
 INLINE boolv first_boolv(int count)
 {
@@ -331,6 +362,15 @@ INLINE int all_boolv(boolv m)
     return !any_boolv(not_boolv(m));
 }
 
+INLINE u32v select_u32v(boolv m, u32v a, u32v b)
+{
+#if EINC_VECTORS
+    return ((u32v)m & a) ^ (~(u32v)m & b);
+#else
+    return m ? a : b;
+#endif
+}
+
 INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 {
 #if EINC_VECTORS
@@ -338,6 +378,21 @@ INLINE f32v select_f32v(boolv m, f32v a, f32v b)
 #else
     return m ? a : b;
 #endif
+}
+
+/* select_i64v by what a comparison of f64v or i64v gives. */
+INLINE i64v choose_i64v(i64v m, i64v a, i64v b)
+{
+#if EINC_VECTORS
+    return (m & a) ^ (~m & b);
+#else
+    return m ? a : b;
+#endif
+}
+
+INLINE i64v select_i64v(boolv m, i64v a, i64v b)
+{
+    return choose_i64v(widen_boolv(m), a, b);
 }
 
 #if EINC_SHUFFLES
@@ -459,18 +514,49 @@ INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
     store_u32v(p, stride, bits_f32v(x), count);
 }
 
-/* p[offset] in the active lanes. */
-APART u32v gather_u32v(const void *p, i64v offset, boolv active)
+/* p[offset] of each lane, as a vector is written. */
+#define AT_2(p, offset, l) (p)[lane_i64v(offset, l)], (p)[lane_i64v(offset, (l) + 1)]
+#define AT_4(p, offset, l) AT_2(p, offset, l), AT_2(p, offset, (l) + 2)
+#define AT_8(p, offset, l) AT_4(p, offset, l), AT_4(p, offset, (l) + 4)
+#if LANES == 16
+#define AT_OFFSETS(p, offset) AT_8(p, offset, 0), AT_8(p, offset, 8)
+#elif LANES == 8
+#define AT_OFFSETS(p, offset) AT_8(p, offset, 0)
+#elif LANES == 4
+#define AT_OFFSETS(p, offset) AT_4(p, offset, 0)
+#elif LANES == 2
+#define AT_OFFSETS(p, offset) AT_2(p, offset, 0)
+#else
+#define AT_OFFSETS(p, offset) (p)[lane_i64v(offset, 0)]
+#endif
+
+/* Where lanes are not active, what the first one that is has: so all can be read from, and no lane waits for a branch. */
+INLINE i64v fill_i64v(i64v x, boolv active)
 {
-    uint32_t lanes[LANES];
-    u32v x;
-    for (int l = 0; l < LANES; l++) {
-        lanes[l] = 0;
-        if (lane_boolv(active, l))
-            memcpy(&lanes[l], (const char *)p + 4 * lane_i64v(offset, l), 4);
-    }
-    memcpy(&x, lanes, sizeof x);
-    return x;
+    int l = 0;
+    while (!lane_boolv(active, l))
+        l++;
+    return select_i64v(active, x, splat_i64v(lane_i64v(x, l)));
+}
+
+/* gather_u32v where some lanes are not active. */
+APART u32v gather_some_u32v(const void *p, i64v offset, boolv active)
+{
+    const u32v none = {0};
+    if (!any_boolv(active))
+        return none;
+    const i64v from = fill_i64v(offset, active);
+    const u32v all = { AT_OFFSETS((const u32u *)p, from) };
+    return select_u32v(active, all, none);
+}
+
+/* p[offset] in the active lanes. */
+INLINE u32v gather_u32v(const void *p, i64v offset, boolv active)
+{
+    if (!all_boolv(active))
+        return gather_some_u32v(p, offset, active);
+    const u32v all = { AT_OFFSETS((const u32u *)p, offset) };
+    return all;
 }
 
 /* p[0], p[stride], ... in the active lanes. */

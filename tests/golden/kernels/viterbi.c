@@ -292,7 +292,13 @@ INLINE i32v lanes_i32v(void)
 /* A mask as a comparison of f64v or i64v would give it. */
 INLINE i64v widen_boolv(boolv m)
 {
+#if EINC_VECTORS && LANES == 4    /* gcc makes halves, and puts them together */
+    i64v x;
+    __asm__("vpmovsxdq %1, %0" : "=x"(x) : "xm"(m));
+    return x;
+#else
     return CONVERT(m, i64v);
+#endif
 }
 
 /* The first `count` lanes. */
