@@ -40,6 +40,9 @@ static void emit_functions(Emitter *e, const Term *reduce)
     sample.file = "rank_merge.c";
     if (e->step->split)
         text_put(&e->functions, emit_skeleton(e, &sample, NULL, 0));
+    sample.file = "rank_few.c";
+    if (ranking->few)
+        text_put(&e->functions, emit_skeleton(e, &sample, NULL, 0));
     text_put(&e->functions, "\n");
 }
 
@@ -387,6 +390,53 @@ static void merge_rows(Emitter *e, const char *worst)
 
 /* ---- rows that are ranked at once ---- */
 
+/* Stores the best of a vector of rows. */
+static void store_few(Emitter *e, const char *best, const char *places)
+{
+    const Statement *statement = e->step->statement;
+    const char *rank = emit_name(e, "rank");
+    Scope *body = emit_push(e);
+    body->loop = true;
+    emit_bind(e, statement->outputs[0].value->reduce.ranks, rank);
+    for (int o = 0; o < statement->output_count; o++) {
+        const Term *value = statement->outputs[o].value;
+        bool place = reduction_facts[value->reduce.reduction].gives == GIVES_POSITION;
+        emit_know(e, value, (Value){ emit_text(e, place ? "to_i64_i32v(%s[%s])" : "%s[%s]", place ? places : best, rank), true });
+        emit_store(e, &statement->outputs[o]);
+    }
+    emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int64_t %s = 0; %s < RANKS_%d; %s++) {", rank, rank, e->step->id + 1, rank);
+    emit_body(e, body);
+    emit_line(e, "}");
+}
+
+/* Ranks the elements of a vector of short rows, one of each after the other. */
+static void rank_few(Emitter *e, const Term *reduce)
+{
+    const Ranking *ranking = e->step->ranking;
+    const int n = e->step->id + 1;
+    const char *dtype = dtype_name(ranking->dtype), *best = emit_name(e, "best"), *places = emit_name(e, "places");
+    const char *rank = emit_name(e, "rank"), *at = emit_name(e, ranking->over->name), *extent = emit_extent(e, ranking->over);
+    Scope *body = emit_push(e);
+    body->loop = true;
+    emit_bind(e, ranking->over, at);
+    const char *x = emit_bare(e, emit_varying(e, reduce->reduce.argument));
+    emit_line(e, "insert_%d(%s, %s, %s, %s, (int32_t)%s);", n, best, places, at, x, at);
+    emit_pop(e);
+    emit_line(e, "%sv %s[RANKS_%d];", dtype, best, n);
+    emit_line(e, "i32v %s[RANKS_%d];", places, n);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int %s = 0; %s < RANKS_%d; %s++) {", rank, rank, n, rank);
+    emit_line(e, "    %s[%s] = splat_%sv(0);", best, rank, dtype);
+    emit_line(e, "    %s[%s] = splat_i32v(0);", places, rank);
+    emit_line(e, "}");
+    emit_line(e, "for (int64_t %s = 0; %s < %s; %s++) {", at, at, extent, at);
+    emit_body(e, body);
+    emit_line(e, "}");
+    store_few(e, best, places);
+}
+
 /* Ranks the elements of a vector of points, whose rows lie side by side. */
 static void rank_rows(Emitter *e, const Term *reduce, const char *from, const char *to, const char *worst)
 {
@@ -442,6 +492,30 @@ static void rank_row(Emitter *e, const Term *reduce, const char *from, const cha
     store_best(e, state);
 }
 
+static void rank_at_once(Emitter *e, const Term *reduce, const char *worst)
+{
+    const char *over = e->step->ranking->over->name;
+    const char *from = emit_name(e, emit_text(e, "%s_from", over)), *to = emit_name(e, emit_text(e, "%s_to", over));
+    (e->step->ranking->rows > 1 ? rank_rows : rank_row)(e, reduce, from, to, worst);
+}
+
+/* Rows that were to be short may be long when the kernel runs. */
+static void rank_short(Emitter *e, const Term *reduce, const char *worst)
+{
+    const Ranking *ranking = e->step->ranking;
+    Scope *few = emit_push(e);
+    rank_few(e, reduce);
+    emit_pop(e);
+    Scope *many = emit_push(e);
+    rank_at_once(e, reduce, worst);
+    emit_pop(e);
+    emit_line(e, "if (%s <= %d) {", emit_extent(e, ranking->over), ranking->few);
+    emit_body(e, few);
+    emit_line(e, "} else {");
+    emit_body(e, many);
+    emit_line(e, "}");
+}
+
 void emit_rank(Emitter *e)
 {
     const Term *reduce = e->step->statement->outputs[0].value;
@@ -452,13 +526,8 @@ void emit_rank(Emitter *e)
         return;
     }
     emit_functions(e, reduce);
-    if (ranking->kept) {
+    if (ranking->kept)
         (e->step->split ? rank_part : rank_in_sweep)(e, reduce, worst);
-        return;
-    }
-    const char *from = emit_name(e, emit_text(e, "%s_from", ranking->over->name)), *to = emit_name(e, emit_text(e, "%s_to", ranking->over->name));
-    if (ranking->rows > 1)
-        rank_rows(e, reduce, from, to, worst);
     else
-        rank_row(e, reduce, from, to, worst);
+        (ranking->few ? rank_short : rank_at_once)(e, reduce, worst);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "emitting.h"
+#include "turn.h"
 
 /* One side of the copy. */
 typedef struct Side {
@@ -46,7 +47,7 @@ static int list_outer(const Step *step, Side caller, const Index *outer[])
 static const char *here(Emitter *e, bool out)
 {
     const Output *output = &e->step->statement->outputs[0];
-    return out ? emit_target(e, output) : emit_pointer(e, output->value);
+    return out ? emit_target(e, output) : emit_pointer(e, turn_read(output->value));
 }
 
 /* How many rows of a square: a result's that goes past the caches goes there in lines. */
@@ -71,7 +72,8 @@ static void emit_square(Emitter *e, Side from, Side to, const LoopBounds *down, 
     const char *soon = here(e, out);
     emit_pop(e);
     const char *past = e->step->result ? emit_text(e, ", f->past_%d", e->step->id + 1) : "";
-    emit_line(e, "turn_%s%s(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s%s);", past[0] ? "past_" : "", dtype_name(to.tensor->dtype), target,
+    const char *widened = from.tensor->dtype != to.tensor->dtype ? emit_text(e, "_%s", dtype_name(from.tensor->dtype)) : "";
+    emit_line(e, "turn_%s%s%s(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s%s);", past[0] ? "past_" : "", dtype_name(to.tensor->dtype), widened, target,
               stride_along(e, to, column->index), stride_along(e, to, row->index), source, stride_along(e, from, row->index),
               stride_along(e, from, column->index), rows, columns, soon, stride_along(e, out ? to : from, e->step->vector), past);
 }
@@ -104,7 +106,8 @@ static const char *emit_body_of(Emitter *e)
 {
     const Step *step = e->step;
     const Output *output = &step->statement->outputs[0];
-    Side from = { output->value->read.tensor, output->value->read.positions }, to = { output->tensor, output->positions };
+    const Term *read = turn_read(output->value);
+    Side from = { read->read.tensor, read->read.positions }, to = { output->tensor, output->positions };
     bool out = e->plan->storage[to.tensor->home->id].place == PLACE_CALLER;
     const Index *outer[RANK_MAX];
     LoopBounds loops[RANK_MAX], across = bounds_of(e, step->turned), down = bounds_of(e, step->vector);

@@ -300,7 +300,11 @@ static void force_scattered(Lower *l, const Output *output)
 static void force_turned_read(void *user, const Term *term)
 {
     Lower *l = user;
-    if (term->kind == TERM_READ && turn_copies(term->read.tensor, term->read.positions, l->turned, l->strides))
+    const Term *read = turn_read(term);
+    for (const Forced *f = l->forced; f; f = f->outer)
+        if (f->term == term)    /* for another output */
+            return;
+    if (read && turn_copies(read->read.tensor, read->read.positions, l->turned, l->strides))
         force(l, term);
 }
 
@@ -308,7 +312,7 @@ static void force_turned_read(void *user, const Term *term)
 static void force_turned(Lower *l, const Output *output)
 {
     term_each_below(l->arena, output->value, force_turned_read, l);
-    if (turn_copies(output->tensor, output->positions, l->turned, l->strides))
+    if (turn_copies_back(output, l->turned, l->strides))
         force(l, output->value);
 }
 
@@ -336,6 +340,7 @@ static void lower_statement(Lower *l, const Statement *statement, const bool *wa
 {
     const Turn turn = l->turns ? l->turns[statement->id] : (Turn){ .along = NULL };
     l->turned = turn.along;
+    l->rows_short = turn.rows_short;
     bool *done = ARENA_ARRAY(l->arena, bool, statement->output_count);
     for (int o = 0; o < statement->output_count; o++) {
         const Tensor *tensor = statement->outputs[o].tensor;
@@ -348,13 +353,14 @@ static void lower_statement(Lower *l, const Statement *statement, const bool *wa
         force_scattered(l, &statement->outputs[0]);
     else if (turn.read)
         force_result(l, statement->outputs[0].value, turn);
-    else if (l->turned)
-        force_turned(l, &statement->outputs[0]);
+    for (int o = 0; o < statement->output_count && l->turned && !turn.read; o++)
+        force_turned(l, &statement->outputs[o]);
     for (int o = 0; o < statement->output_count; o++)
         if (!done[o])
             lower_outputs(l, statement, o, done);
     l->forced = NULL;
     l->turned = NULL;
+    l->rows_short = false;
 }
 
 /* Puts the statements into the order in which they ended, and numbers them so. */

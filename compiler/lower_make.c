@@ -219,6 +219,7 @@ Context lower_open(Lower *l, Index *const *indices, int count, const Instance **
         ARENA_APPEND(l->arena, c.loops, c.loop_count, fresh);
     }
     l->out->statements[c.statement]->turned = lower_image(*instance, l->turned);
+    l->out->statements[c.statement]->rows_short = l->rows_short;
     return c;
 }
 

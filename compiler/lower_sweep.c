@@ -276,7 +276,7 @@ static bool is_chain(Sweeper *s, const Sweeping *sweeping, bool for_rankings)
                 return false;
             stores = true;
         } else if (count && statement_scatters(statement)) {
-            if (!scale_is_fixed(scale_of(&s->scaling, output->value)))
+            if (sweep_ranks(statement) || !scale_is_fixed(scale_of(&s->scaling, output->value)))    /* which goes on otherwise */
                 return false;
         } else if (count && (!joins_reduced(s, statement) || ranks_whole(s, statement, sweeping))) {
             return false;

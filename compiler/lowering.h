@@ -93,7 +93,8 @@ typedef struct Lower {
     const int64_t *const *strides;
     const Sweeping *sweeping;
     int sweep_count;
-    const Index *turned;          /* of the statement at hand, that it is turned along; NULL: it is not */
+    const Index *turned;          /* of the statement at hand, that it is turned along; NULL: it is not; */
+    bool rows_short;              /* and whether that is as short rows */
 } Lower;
 
 /* lower_make.c */

@@ -189,6 +189,7 @@ typedef struct Ranking {
     bool copies;                  /* they may have to be put side by side for that */
     int rows;                     /* so many go together, which lie side by side, and are turned: the lanes, or 1 */
     int64_t room;                 /* for the candidates of one row */
+    int few;                      /* rows of no more elements have their best in vectors, of as many rows as go together; 0: none have */
 } Ranking;
 
 /* A reduction's loop in which other steps make their elements, too: see plan_join.c. */

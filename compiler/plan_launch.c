@@ -166,6 +166,15 @@ static Index *reduces_most(const Planner *planner, const Step *last)
     return planner_extent(planner, longest) >= points * REDUCED_MORE ? longest : NULL;
 }
 
+/* Whether short rows that are turned are around a block's index: no square is along it. */
+static bool is_around_rows(Step *const *group, int count, const Block *block)
+{
+    bool around = group[count - 1]->statement->rows_short;
+    for (int s = 0; s < count; s++)
+        around &= block->of_step[s] != group[s]->turned;
+    return around;
+}
+
 Block *planner_common_blocks(Planner *planner, Step *const *group, int count, int *block_count, Index **split)
 {
     Classes c = classes_of(planner, group, count);
@@ -186,7 +195,8 @@ Block *planner_common_blocks(Planner *planner, Step *const *group, int count, in
         }
     }
     for (int i = 0; i < last->loop_count; i++)
-        if ((!only || last->loops[i] == only) && block_along(&c, group, count, last->loops[i], false, &block))
+        if (block_along(&c, group, count, last->loops[i], false, &block) &&
+            (!only || last->loops[i] == only || is_around_rows(group, count, &block)))
             ARENA_APPEND(planner->arena, blocks, *block_count, block);
     return blocks;
 }

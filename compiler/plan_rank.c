@@ -1,5 +1,6 @@
 /* Rankings: topk and its kin. How a row is taken, and what it needs of the workspace. */
 #include "planning.h"
+#include "turn.h"
 
 enum {
     BLOCK_NEAR = 1 << 14,         /* elements of a row that is read where it lies are looked at twice in blocks of so many; */
@@ -44,6 +45,13 @@ bool ranking_turns(const Statement *statement)
         for (int a = 0; a < statement->outputs[o].tensor->rank; a++)
             plain &= position_is_plain(&statement->outputs[o].positions[a]);
     return plain && (dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32);
+}
+
+bool rank_is_few(const Planner *planner, const Statement *statement)
+{
+    const Term *reduce = statement->outputs[0].value;
+    return !planner->plan->target->grid && !statement->goes_on && ranking_turns(statement) && turn_ranks_few(planner->hints->extents, reduce) &&
+           register_dtype(reduce->reduce.argument->dtype) == ranking_dtype(reduce);
 }
 
 int rank_parts(const Planner *planner, const Statement *statement)
@@ -135,6 +143,7 @@ static Ranking make_ranking(const Planner *planner, const Step *step, bool copie
     ranking.room = ranking.ranks + more + some;
     ranking.kept = goes_on ? ranking.ranks + more : 0;
     ranking.copies = ranking.rows > 1 || copies;
+    ranking.few = ranking.rows > 1 && !goes_on && rank_is_few(planner, step->statement) ? TURN_FEW : 0;
     ranking.block = !ranking.copies ? BLOCK_NEAR : ranking.rows > 1 ? BLOCK_TURNED : BLOCK_COPIED;
     return ranking;
 }

@@ -1,5 +1,8 @@
 /* How a step's result is stored: past the caches, or in squares whose rows become columns. */
+#include <math.h>
+
 #include "planning.h"
+#include "turn.h"
 
 /* In tests of tiles a small result goes past the caches, too. Registers of tiles multiply so fast that storing through the caches
  * takes longer than reading from memory what was there: of more bytes than L2 has, none of which would stay in it. Where squares are
@@ -32,6 +35,15 @@ static bool stores_vectors(const Step *step, const Tensor *tensor)
     return step->root_count == 0 && step->vector_kept && has_unit(step, tensor);
 }
 
+/* Whether lines are cut where rows end that many small problems are turned back to: parts of them, past the caches, would be waited for. */
+static bool cuts_lines(const Planner *planner, const Step *step, const Tensor *tensor)
+{
+    double row = (double)dtype_size(tensor->dtype);
+    for (int a = tensor->rank - 1; a >= 0 && tensor->axes[a] != step->vector; a--)
+        row *= planner_extent(planner, tensor->axes[a]);
+    return step->turned && planner->hints->nests != NESTS_TILED && fmod(row, CONTRACT_LINE) > 0;
+}
+
 /* A result of the caller's that is stored once, and that nothing reads: where it is large, a line of it need not be read
  * into the cache before. */
 void plan_result(Planner *planner, Step *step)
@@ -53,24 +65,25 @@ void plan_result(Planner *planner, Step *step)
     }
     step->past = planner->hints->nests == NESTS_TILED ? PAST_FORCED
                : step->contract && step->contract->tile->dot ? planner->plan->target->l2_bytes : step->crossed ? PAST_TURNED : RESULT_PAST;
-    if (known && bytes <= step->past)
+    if (known && (bytes <= step->past || cuts_lines(planner, step, tensor)))
         return;
     step->result = size;
     if (step->contract)
         plan_contract_past(planner, step->contract);
 }
 
-/* Whether a step only copies between a tensor of the caller's and a temporary, at plain positions. */
+/* Whether a step only copies between a tensor of the caller's and a temporary, at plain positions; what it reads may become wider. */
 static const Tensor *copied_tensor(const Step *step, const Position **positions)
 {
     const Output *output = &step->statement->outputs[0];
-    if (output->value->kind != TERM_READ || output->value->dtype != output->tensor->dtype)
+    const Term *read = turn_read(output->value);
+    if (!read || output->value->dtype != output->tensor->dtype)
         return NULL;
-    bool in = output->value->read.tensor->home->origin != NULL;
+    bool in = read->read.tensor->home->origin != NULL;
     if (in == (output->tensor->home->origin != NULL))
         return NULL;
-    *positions = in ? output->value->read.positions : output->positions;
-    return in ? output->value->read.tensor : output->tensor;
+    *positions = in ? read->read.positions : output->positions;
+    return in ? read->read.tensor : output->tensor;
 }
 
 /* A statement that is turned has its lanes along that index. What copies for it takes squares, with the caller's side along

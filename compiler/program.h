@@ -201,6 +201,7 @@ struct Statement {
     bool stored;                  /* in an ordered program: a value in between, that its reader does not make again */
     /* in a lowered program */
     const Index *turned;          /* the lanes run along it, and operands that lie otherwise were copied so; NULL: see turn.h */
+    bool rows_short;              /* and of which it is one of the rows */
     const Sweep *sweep;           /* it runs for each block of a sweep, with the others that do; NULL: once */
     Index *swept;                 /* its index that the blocks are of, kept or reduced; NULL: it has none */
     bool goes_on;                 /* a ranking in a sweep: it keeps its candidates from block to block, and stores behind the last */

@@ -16,7 +16,8 @@
 
 /* How a statement is turned; neither: it is not. */
 typedef struct Turn {
-    const Index *along;           /* of many small problems, the index that the lanes run along; or NULL */
+    const Index *along;           /* of many small problems, the index that the lanes run along; or NULL; */
+    bool rows_short;              /* each is a row, which other indices are around; */
     const Term *read;             /* of a product, the operand that is read as it lies; or NULL, */
     bool rows;                    /* whose contracted points lie side by side: what is made of a row lies side by side, too */
 } Turn;
@@ -34,7 +35,19 @@ typedef struct TurnHints {
 /* By statement id: not turned where that does not pay, or what decides is not known. */
 const Turn *turn_choose(Arena *arena, const Program *program, const TurnHints *hints);
 
-/* Dtypes whose squares of lanes the library turns. */
+/* What is read where a value is a plain read, or one of 16-bit floats that becomes f32, of which the library turns squares; NULL: it is
+ * neither. */
+const Term *turn_read(const Term *value);
+
+enum { TURN_FEW = 128 };          /* elements of a row that is short for a ranking */
+
+/* Whether so few of so short rows are ranked that each element meets all of the best, which stay in registers. */
+bool turn_ranks_few(const Extents *extents, const Term *reduce);
+
+/* Whether the result of a statement that is turned is turned back: its best are stored where they belong. */
+bool turn_copies_back(const Output *output, const Index *along, const int64_t *const *strides);
+
+/* Dtypes that squares of lanes are turned in. */
 bool turn_has_squares(Dtype dtype);
 
 /* Whether a read, or a target, is copied when its statement is turned along an index. */

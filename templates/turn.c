@@ -60,6 +60,34 @@ APART void turn_f32(f32u *to, int64_t to_column, int64_t to_row, const f32u *fro
 }
 //}
 
+//{ turn_f32_f16
+/* turn_f32() of numbers that are widened on the way. */
+APART void turn_f32_f16(f32u *to, int64_t to_column, int64_t to_row, const f16u *from, int64_t from_row, int64_t from_column,
+                       int rows, int columns, const f16u *soon, int64_t line)
+{
+    float square[LANES * LANES];
+    for (int r = 0; r < rows; r++) {
+        PREFETCH_FAR(soon + r * line);
+        store_f32v(square + r * LANES, 1, load_f16v(from + r * from_row, from_column, columns), LANES);
+    }
+    turn_f32(to, to_column, to_row, square, LANES, 1, rows, columns, square, 0);
+}
+//}
+
+//{ turn_f32_bf16
+/* turn_f32() of numbers that are widened on the way. */
+APART void turn_f32_bf16(f32u *to, int64_t to_column, int64_t to_row, const bf16u *from, int64_t from_row, int64_t from_column,
+                        int rows, int columns, const bf16u *soon, int64_t line)
+{
+    float square[LANES * LANES];
+    for (int r = 0; r < rows; r++) {
+        PREFETCH_FAR(soon + r * line);
+        store_f32v(square + r * LANES, 1, load_bf16v(from + r * from_row, from_column, columns), LANES);
+    }
+    turn_f32(to, to_column, to_row, square, LANES, 1, rows, columns, square, 0);
+}
+//}
+
 //{ LINE
 /* So many numbers of a type are a line, or a vector where that is more. */
 #define LINE(type) (LANES * sizeof(type) < 64 ? 64 / (int)sizeof(type) : LANES)

@@ -103,6 +103,8 @@ ONCE_WRONG = {
           [("y", [64, 101]), ("x", [100, 16]), ("k", [3, 16, 64])]), "avx2"),
     "lanes that add beside a place from an array": (("y[t[e]+h] += x[e,h]", [("y", [25]), ("t", [4]), ("x", [4, 20])],
                                                      [("y", [20]), ("t", [4]), ("x", [4, 20])]), "avx2"),
+    "what is ranked and goes to places from an array": (("K[w,t[g],u[b]] += x[w,g,b] | softmax b | topk(2) b",
+                                                         [("K", [2, 9, 9]), ("t", [4]), ("u", [2]), ("x", [2, 4, 30])]), "avx2"),
     "a number beyond its narrow integer": (("where(αy, i8(inf), i16(-inf))", [[2, 3]]), "portable"),
     "a product whose unit of work has several points of its batch":
         (("A[b,l,s], B[s,c], C[c,a,b,p] -> [a,b,l,p]", [[8, 16, 16], [16, 16], [16, 2, 8, 16]]), "avx2"),

@@ -430,6 +430,27 @@ EXPRESSIONS = [
     ('x[i,N] | softmax N | _ - where(@N == t[i], 1, 0)', 'x=i,N t=i:i'),
     *(('where(x[i] > 0, d[t[i]], 0) -> [i] | sum i', 'looked_up_' + kind) for kind in 'fdbhctizZ'),    # lanes from anywhere, some of them
     *(('d[t[i]] * x[i] -> [i]', 'looked_up_' + kind) for kind in 'fdc'),
+    ('LJ | softmax J', 'L,J'),               # short rows, turned in squares
+    ('LJ | softmax J', 'L,J:d'),
+    ('bLJ | log_softmax J', 'b,L,J'),
+    ('LbJ | softmax J', 'L,b,J'),
+    ('LbJ | argmax J', 'L,b,J'),
+    ("LJ | softmax J", "L,J:b"),
+    ("bLJ | logsumexp J", "b,L,J:h"),
+    ('bLJ | logsumexp J', 'b,L,J'),
+    ('LJ | var J', 'L,J:d'),
+    ('LJ | max J', 'L,J:i'),
+    ('LJS | logsumexp JS', 'L,J,S'),
+    ('where(@J < n[L], x[L,J], -inf) -> [L,J] | softmax J', 'x=L,J n=L:n'),
+    ('x[L,J] * w[J] -> [L,J] | exp | sum J', 'x=L,J w=J'),
+    ('x[b,L,J] + y[b,L,J] -> [b,L,J] | argmin J', 'x=b,L,J y=b,L,J'),
+    ('x[L,J] + y[L,J] -> [J,L] | softmax J', 'x=L,J y=L,J'),
+    ('LJ | topk(3) J & argtopk(3) J', 'L,J'),    # the best of short rows, in vectors
+    ('bLJ | argbottomk(5) J', 'b,L,J:i'),
+    ('LJ | bottomk(2) J', 'L,J:d'),
+    ('LJ | topk(1) J & argtopk(1) J', 'L,J:h'),
+    ('x[L,J] | softmax J | topk(2) J & argtopk(2) J', 'x=L,J'),
+    ('where(@J < n[L], x[L,J], -inf) -> [L,J] | argtopk(4) J', 'x=L,J n=L:n'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
@@ -438,7 +459,7 @@ FEW = {'one': [1, 1, 3], **dict.fromkeys('RST', [4, 4, 4, 4, 2, 3, 8]),
        'D': [2, 7, 8, 15, 15, 20], 'E': [1, 1, 2, 5], 'Z': [24, 24, 24, 24, 40], 'V': [12, 12, 12, 12, 20],    # of results in C's order
        'u': [31, 63, 64, 65, 127, 130, 200], 'Q': [16, 40, 70, 97],
        'L': [1100, 2050, 4099], 'M': [65, 97, 128],
-       'N': [64, 100, 130], 'U': [257, 300, 512, 519, 640]}
+       'N': [64, 100, 130], 'J': [5, 7, 8, 15, 16, 17, 24, 33, 60], 'U': [257, 300, 512, 519, 640]}
 LONG = [63, 64, 65, 97]
 EXPECTED = [1, 2, 3, 8, 64, 100, 1000, 4096, 30000]
 WORK, TRIES = 2 << 20, 9    # the sizes of a data set, multiplied: where they exceed it others are drawn, so many times at most
