@@ -280,7 +280,7 @@ static Turn problems_along(Arena *arena, const Program *program, const Statement
     const BundleHints bundles = { hints->target, hints->extents, hints->strides };
     const Turning none = { .extents = hints->extents, .strides = hints->strides, .widest = 4, .able = true };
     Turning t = none;
-    Turn turn = { NULL };
+    Turn turn = { .along = NULL };
     if (hints->nests != NESTS_BY_COST || !(t.along = longest_kept(&t, output)))
         return turn;
     note_statement(arena, &t, program, statement);
@@ -294,7 +294,7 @@ static Turn problems_along(Arena *arena, const Program *program, const Statement
         turn.rows_short = rows_pay(&t, hints->target);
         turn.along = turn.rows_short ? t.along : NULL;
     }
-    return turn.along && bundle_choose(arena, program, statement, &bundles) ? (Turn){ NULL } : turn;
+    return turn.along && bundle_choose(arena, program, statement, &bundles) ? (Turn){ .along = NULL } : turn;
 }
 
 /* ---- products ---- */
