@@ -166,7 +166,7 @@ static Index *reduces_most(const Planner *planner, const Step *last)
     return planner_extent(planner, longest) >= points * REDUCED_MORE ? longest : NULL;
 }
 
-/* Whether short rows that are turned are around a block's index: no square is along it. */
+/* Whether a block's index is around short rows that are turned: no square is along it. */
 static bool is_around_rows(Step *const *group, int count, const Block *block)
 {
     bool around = group[count - 1]->statement->rows_short;

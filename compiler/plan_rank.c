@@ -47,7 +47,8 @@ bool ranking_turns(const Statement *statement)
     return plain && (dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_I32);
 }
 
-bool rank_is_few(const Planner *planner, const Statement *statement)
+/* Whether a ranking's best are so few, and its rows so short, that they stay in registers, where lanes are rows. */
+static bool is_few(const Planner *planner, const Statement *statement)
 {
     const Term *reduce = statement->outputs[0].value;
     return !planner->plan->target->grid && !statement->goes_on && ranking_turns(statement) && turn_ranks_few(planner->hints->extents, reduce) &&
@@ -143,7 +144,7 @@ static Ranking make_ranking(const Planner *planner, const Step *step, bool copie
     ranking.room = ranking.ranks + more + some;
     ranking.kept = goes_on ? ranking.ranks + more : 0;
     ranking.copies = ranking.rows > 1 || copies;
-    ranking.few = ranking.rows > 1 && !goes_on && rank_is_few(planner, step->statement) ? TURN_FEW : 0;
+    ranking.few = ranking.rows > 1 && !goes_on && is_few(planner, step->statement) ? TURN_FEW : 0;
     ranking.block = !ranking.copies ? BLOCK_NEAR : ranking.rows > 1 ? BLOCK_TURNED : BLOCK_COPIED;
     return ranking;
 }

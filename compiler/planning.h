@@ -230,8 +230,6 @@ bool ranking_turns(const Statement *statement);              /* whether rows tha
 int64_t rank_point_bytes(const Planner *planner, const Step *step);
 const Size *rank_points(Planner *planner, const Launch *launch, const Step *step, bool tiles);
 const Size *rank_kept_bytes(Planner *planner, const Launch *launch);    /* for one point of every block */
-/* Whether a ranking's best are so few, and its rows so short, that they stay in registers, where lanes are rows. */
-bool rank_is_few(const Planner *planner, const Statement *statement);
 int rank_parts(const Planner *planner, const Statement *statement);    /* into how many a ranking may be cut behind what it ranks; 1: it is not */
 void rank_reserve_parts(Planner *planner, const Step *step, const Size *points);    /* of so many points of parts, and to merge these */
 /* What a ranking has of the worker's part; with what it keeps of so many points. */
