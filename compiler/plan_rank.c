@@ -51,8 +51,7 @@ bool ranking_turns(const Statement *statement)
 static bool is_few(const Planner *planner, const Statement *statement)
 {
     const Term *reduce = statement->outputs[0].value;
-    return !planner->plan->target->grid && !statement->goes_on && ranking_turns(statement) && turn_ranks_few(planner->hints->extents, reduce) &&
-           register_dtype(reduce->reduce.argument->dtype) == ranking_dtype(reduce);
+    return !planner->plan->target->grid && !statement->goes_on && ranking_turns(statement) && turn_ranks_few(planner->hints->extents, reduce);
 }
 
 int rank_parts(const Planner *planner, const Statement *statement)

@@ -84,7 +84,8 @@ const Term *turn_read(const Term *value)
 
 bool turn_ranks_few(const Extents *extents, const Term *reduce)
 {
-    const bool ranks = reduction_facts[reduce->reduce.reduction].leaves == LEAVES_RANKS && reduce->reduce.parameter <= FEW_RANKS;
+    const bool ranks = reduction_facts[reduce->reduce.reduction].leaves == LEAVES_RANKS && reduce->reduce.parameter <= FEW_RANKS &&
+                       turn_has_squares(register_dtype(reduce->reduce.argument->dtype));
     const Index *over = ranks && reduce->reduce.over_count == 1 ? reduce->reduce.over[0] : NULL;
     const int64_t length = over && extents ? extents->of[over->origin ? over->origin->id : over->id] : -1;
     return length >= 0 && length <= TURN_FEW;

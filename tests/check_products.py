@@ -448,6 +448,8 @@ EXPRESSIONS = [
     ('LJ | topk(3) J & argtopk(3) J', 'L,J'),    # the best of short rows, in vectors
     ('bLJ | argbottomk(5) J', 'b,L,J:i'),
     ('LJ | bottomk(2) J', 'L,J:d'),
+    ('i64(LJ) | argtopk(2) J', 'L,J:i'),     # of what has no squares
+    ('LJ > 0 | topk(2) J', 'L,J'),
     ('LJ | topk(1) J & argtopk(1) J', 'L,J:h'),
     ('x[L,J] | softmax J | topk(2) J & argtopk(2) J', 'x=L,J'),
     ('where(@J < n[L], x[L,J], -inf) -> [L,J] | argtopk(4) J', 'x=L,J n=L:n'),

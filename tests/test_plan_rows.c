@@ -51,6 +51,7 @@ static void short_rows_are_turned(void **unused)
         { "ij | argtopk(8) j", 0, 100000, 128, "i" },
         { "ij | argtopk(8) j", 0, 100000, 129, NULL },
         { "ij | topk(9) j", 0, 100000, 16, NULL },
+        { "i64(ij:i32) | topk(2) j", 0, 100000, 16, NULL },
         { "bij | softmax j", 2000, 64, 16, "i" },
         { "bij | softmax j", 2000, 8, 16, "b" },
         { "bij | softmax j", 4, 32, 16, "i" },
