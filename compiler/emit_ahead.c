@@ -221,12 +221,18 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
                   t->c->group, t->may_pass && t->c->close ? emit_text(e, "size_min(height, ROWS_%d)", n) : "height", bytes);
 }
 
-/* A sweep's sums are those of all tiles of a unit of work, which come from afar. */
+/* A sweep's sums are those of all tiles of a unit of work, which come from afar. Where what comes from memory has to be asked for, so has
+ * what a tile's sums will be stored to. */
 const char *tiling_ask_kept(Emitter *e, const Tiling *t)
 {
-    if (!t->c->sweep || t->c->columns_unasked)
+    const int numbers = CONTRACT_LINE / (int)dtype_size(t->dtype);
+    if (t->c->sweep)
+        return t->c->columns_unasked ? "" : emit_text(e, "for (int at = 0; at < height * COLUMNS_%d; at += %d)    /* the next tile's sums */\n"
+                                                         "    PREFETCH_FAR(kept + ROWS_%d * COLUMNS_%d + at);\n", t->number, numbers, t->number, t->number);
+    const Target *target = e->plan->target;
+    if (!target->by_pages || !tiling_asks_result(e, t) || tiling_has_registers(t) || t->in_pieces || !t->is_stored || tiling_where(t))
         return "";
-    return emit_text(e, "for (int at = 0; at < height * COLUMNS_%d; at += %d)    /* the next tile's sums */\n"
-                     "    PREFETCH_FAR(kept + ROWS_%d * COLUMNS_%d + at);\n", t->number,
-                     CONTRACT_LINE / (int)dtype_size(t->dtype), t->number, t->number);
+    return emit_text(e, "for (int r = 0; result && !writes%s && r < height; r++)    /* where sums go */\n"
+                     "    for (int at = 0; at < COLUMNS_%d; at += %d)\n        PREFETCH_FAR(result + r * result_step + at);\n",
+                     t->may_pass ? " && !past" : "", t->number, CONTRACT_LINE / (int)dtype_size(t->step->statement->outputs[0].tensor->dtype));
 }

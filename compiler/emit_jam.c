@@ -260,7 +260,7 @@ static void prefetch_read(void *user, const Term *term)
     for (int i = 0; i < term->rank; i++)
         if (!emit_bound(e, term->indices[i]))    /* of a reduction inside of this one */
             return;
-    bool alone = step->alone[1] && !step->apart && e->plan->target->streams;
+    bool alone = step->alone[1] && !step->apart && (step->soon || e->plan->target->streams);
     Scope *later = emit_push(e);
     later->indent--;
     if (step->soon && e->begins && e->begins[term->id]) {

@@ -184,7 +184,7 @@ static void put_dispatcher(Text *out, const EmittedUnit *const *units, const Tar
         snprintf(words, sizeof words, "%s", targets[t]->cpu);
         for (const char *word, *name; (word = strtok_r(rest, " ", &rest));)
             if ((name = builtin_name(out->arena, word)))
-                text_print(out, "%s__builtin_cpu_supports(\"%s\")", tests++ ? " &&\n        " : "    if (", name);
+                text_print(out, "%s__builtin_cpu_%s(\"%s\")", tests++ ? " &&\n        " : "    if (", target_is_maker(word) ? "is" : "supports", name);
         if (units[t]->permission)
             text_print(out, " &&\n        %s_%s()", units[t]->permission, targets[t]->name);
         text_put(out, ")\n        return ");

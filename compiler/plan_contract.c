@@ -317,6 +317,13 @@ static bool is_sweep_far(const Planner *planner, const Contract *c)
     return packs_rows(planner, c) && !(few && !c->within && planner->plan->target->by_pages);
 }
 
+/* Whether all sums stay near, and panels of all points would not: then what is read comes from memory once, some points at a time. */
+static bool keeps_sums(const Planner *planner, const Contract *c, double columns, double depth, double size)
+{
+    double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows), near = planner->plan->target->l2_bytes / 8.0;
+    return rows * columns * size <= near && columns * depth * size > 3 * near;
+}
+
 /* So many contracted points that panels of them all would be few columns, whose rows come anew for each: they are taken some
  * at a time, and the sums of all rows and columns of a unit of work kept. */
 static int sweep_of(const Planner *planner, const Step *step, const Contract *c, Dtype dtype)
@@ -342,7 +349,8 @@ static int sweep_of(const Planner *planner, const Step *step, const Contract *c,
     double lines = inner * CONTRACT_LINE / (double)dtype_size(c->right->dtype);
     if (c->depth.count > 1 && lies_along(planner, c->right, c->depth.list[0]))
         sweep = fmax(floor(sweep / lines), 1) * lines;
-    return most / depth < fmin(columns, wants_long_runs(planner, c) ? SWEEP_COLUMNS_ALONG : SWEEP_COLUMNS) && sweep >= SWEEP_SHORTEST ? (int)sweep : 0;
+    bool few = most / depth < fmin(columns, wants_long_runs(planner, c) ? SWEEP_COLUMNS_ALONG : SWEEP_COLUMNS);
+    return (few || (depth > sweep && keeps_sums(planner, c, columns, depth, size))) && sweep >= SWEEP_SHORTEST ? (int)sweep : 0;
 }
 
 /* The same product with each number taken apart: of two numbers that are read as they are, along one contracted index. A unit

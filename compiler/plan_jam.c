@@ -301,14 +301,15 @@ static void plan_rows(const Planner *planner, Step *step)
     Rows rows = { .planner = planner, .step = step };
     for (int r = 0; r < step->root_count; r++)
         term_each_below(planner->arena, step->roots[r]->reduce.argument, note_row, &rows);
-    bool narrow = rows.size < 4 && !step->dots;
-    step->soon = (narrow || rows.apart || step->met) && target->streams ? SOON_BYTES / rows.size : 0;
-    step->ahead = target->streams || (target->apart && rows.size >= 4) ? 0 : AHEAD_BYTES / target->vector_bytes;
+    bool narrow = rows.size < 4 && !step->dots, linked = rows.apart || step->met;
+    bool soon = target->streams ? narrow || linked : target->by_pages && linked;
+    step->soon = soon ? SOON_BYTES / rows.size : 0;
+    step->ahead = target->streams || soon || (target->apart && rows.size >= 4) ? 0 : (target->by_pages ? ALONE_AHEAD : AHEAD_BYTES) / target->vector_bytes;
     step->apart = target->apart && !rows.apart && !rows.again && !step->powers[0];
     int longest = target->row_bytes ? target->row_bytes / rows.size : target->l1_bytes / 4 / (narrow ? NUMBER : rows.size);
     int least = narrow ? NARROW_LEAST : ROW_LEAST / rows.size, most = step->met ? (int)(longest / planner_extent(planner, step->met)) : longest;
     step->apart &= most >= least;
-    if ((!narrow || target->streams || step->apart) && !rows.apart && !rows.again && target->vector_bytes >= ALONE_BYTES && most >= least) {
+    if ((!narrow || target->streams || soon || step->apart) && !rows.apart && !rows.again && target->vector_bytes >= ALONE_BYTES && most >= least) {
         step->alone[0] = least;
         step->alone[1] = most;
         step->near = target->l2_bytes / rows.size;
@@ -389,7 +390,7 @@ static int rows_later(const Planner *planner, const Step *step)
     enum { NARROW_LATER = 32, APART_LATER = 16 };
     const Term *reduce = step->roots[0];
     Lines lines = { .step = step, .inner = reduce->reduce.over[reduce->reduce.over_count - 1] };
-    if (!planner->plan->target->streams || !reads_much(planner, step))
+    if (!(planner->plan->target->streams || planner->plan->target->by_pages) || !reads_much(planner, step))
         return 0;
     term_each_below(planner->arena, reduce->reduce.argument, note_line, &lines);
     return lines.narrow ? NARROW_LATER : lines.apart && step->statement->sweep ? APART_LATER : 0;

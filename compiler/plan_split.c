@@ -5,27 +5,36 @@
 
 enum {
     SPLIT_SIDE = 512, SPLIT_SWEEPS = 4,    /* deep products in parts: the largest side, a part's sweeps */
-    PART_WORK = 1 << 22           /* products of a part of rows that are reduced */
+    PART_WORK = 1 << 22           /* or its products, if these are fewer sweeps, and those of a part of rows that are reduced */
 };
 
-/* The fewest points of a part. */
-static double part_least(const Planner *planner, double sweep)
+static double all_rows(const Planner *planner, const Contract *c)
 {
-    return (planner->hints->nests == NESTS_TILED ? 1 : SPLIT_SWEEPS) * sweep;
+    return planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows);
+}
+
+/* The fewest points of a part. */
+static double part_least(const Planner *planner, const Contract *c, double sweep)
+{
+    double work = fmax(all_rows(planner, c) * planner_points(planner, &c->columns), 1);
+    return planner->hints->nests == NESTS_TILED ? sweep : fmax(sweep, fmin(SPLIT_SWEEPS * sweep, PART_WORK / work));
 }
 
 double contract_parts(const Planner *planner, const Contract *c, double sweep)
 {
-    double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows), columns = planner_points(planner, &c->columns);
-    bool few = c->batch.count == 0 && rows <= SPLIT_SIDE && columns <= SPLIT_SIDE && !planner->hints->uncut;
-    return few ? fmin(floor(planner_points(planner, &c->depth) / part_least(planner, sweep)), SPLIT_PARTS) : 1;
+    bool small = all_rows(planner, c) <= SPLIT_SIDE && planner_points(planner, &c->columns) <= SPLIT_SIDE;
+    bool few = c->batch.count == 0 && small && !planner->hints->uncut;
+    return few ? fmin(floor(planner_points(planner, &c->depth) / part_least(planner, c, sweep)), SPLIT_PARTS) : 1;
 }
 
-/* So many points of its parts that each has some work, and there are no more than SPLIT_PARTS. */
+/* So many points of its parts that each has some work, and there are no more than SPLIT_PARTS: all as many. */
 static const Size *part_of(const Planner *planner, const Index *split, double least)
 {
-    const Size *fair = size_op(planner->arena, SIZE_CEIL_DIV, size_extent(planner->arena, split->origin), size_constant(planner->arena, SPLIT_PARTS));
-    return size_op(planner->arena, SIZE_MAX_OF, fair, size_constant(planner->arena, (int64_t)ceil(least)));
+    Arena *arena = planner->arena;
+    const Size *extent = size_extent(arena, split->origin), *one = size_constant(arena, 1);
+    const Size *most = size_op(arena, SIZE_DIV, extent, size_constant(arena, (int64_t)ceil(least)));
+    const Size *parts = size_op(arena, SIZE_MIN, size_op(arena, SIZE_MAX_OF, most, one), size_constant(arena, SPLIT_PARTS));
+    return size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, parts), one);
 }
 
 /* The rows of a product are cut whose reduction leaves all columns to one unit of work. */
@@ -51,7 +60,7 @@ const Size *contract_split(const Planner *planner, const Step *step, Index **spl
         return split_rows(planner, c, split);
     if (!c->sweep || step->root_count != 1 || step->roots[0] != c->product)
         return NULL;
-    double extent = planner_extent(planner, c->depth.list[0]), least = part_least(planner, c->sweep) * extent / planner_points(planner, &c->depth);
+    double extent = planner_extent(planner, c->depth.list[0]), least = part_least(planner, c, c->sweep) * extent / planner_points(planner, &c->depth);
     if (contract_parts(planner, c, c->sweep) < 2 || extent < 2 * ceil(least))
         return NULL;
     *split = c->depth.list[0];

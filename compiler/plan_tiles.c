@@ -337,6 +337,18 @@ int64_t planner_next_height(int64_t left, int64_t most)
     return left <= most ? left : left - most >= most / 2 ? most : most - most / 2;
 }
 
+/* Blocks of a unit's rows have nearly as many tiles each: a few at its end would meet all panels for themselves. */
+static void even_block(const Planner *planner, const Launch *launch, int place, const double *tiles, Contract *c)
+{
+    const Index *row = c->rows.list[c->rows.count - 1];
+    double rows = planner_extent(planner, row);
+    for (int b = 0; b < launch->block_count; b++)
+        rows = launch->blocks[b].of_step[place] == row ? fmin(tiles[b], rows) : rows;
+    double count = ceil(rows / c->tile_rows), blocks = ceil(count / c->row_block);
+    if (blocks > 1 && !c->sweep && !c->tile->dot)
+        c->row_block = (int)ceil(count / blocks);
+}
+
 /* How high the last tiles of a unit's rows are, which each row's products go faster for. */
 static void set_low(const Planner *planner, const Launch *launch, int place, const double *tiles, Contract *c)
 {
@@ -573,7 +585,9 @@ void contract_tiles(Planner *planner, Launch *launch)
     if (small && rows > c->tile_rows && rows < all_rows)    /* whole tiles */
         shrink(planner, launch, c, place, ROLE_ROW, floor(rows / c->tile_rows) * c->tile_rows, tiles);
     for (int s = place; s < launch->step_count; s++)
-        if (launch->steps[s]->contract)
+        if (launch->steps[s]->contract) {
+            even_block(planner, launch, s, tiles, launch->steps[s]->contract);
             set_low(planner, launch, s, tiles, launch->steps[s]->contract);
+        }
     set_tiles(planner, launch, tiles, launch->block_count - (split != NULL));
 }

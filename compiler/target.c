@@ -8,6 +8,15 @@
 #define NARROW_FEATURES "fma f16c avx512 avx512vnni avx512bf16"
 #define NARROW_CPU AVX512_CPU " avx512_vnni avx512_bf16"
 
+/* Cores of a maker beside their instructions: those of Zen 4 and 5; of Intel's, the older ones' caches and those from Sapphire Rapids on. */
+#define ZEN .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .broadcasts = true, .streams = 4, .in_order = 32, .lines_apart = true
+#define INTEL_BEFORE .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .broadcasts = true, .by_pages = true, .in_order = 32
+#define INTEL .l1_bytes = 48 << 10, .l2_bytes = 2 << 20, .by_pages = true, .in_order = 32
+
+#define WITH_DOTS .vector_bytes = 64, .tile = &fourteen, .masks = true, .permutes = true, .attribute = AVX512 NARROW, .registers = 32, .sums = 16, \
+    .narrow = { [DTYPE_I8] = &fourteen_i8, [DTYPE_I16] = &fourteen_of_two }, .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2, [DTYPE_BF16] = 2 }, \
+    .rates = { [DTYPE_I8] = 4, [DTYPE_I16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 5
+
 #define VECTORS .words = 1, .least_rows = 1, .depth = 1024, .skeleton = "contract_vectors.c"
 
 /* Four registers have the sums, two by two of 16 rows and 16 vectors' lanes. Of more words than DEPTH those of a tile's
@@ -41,26 +50,24 @@ const Target targets[] = {
       .row_bytes = 4096, .apart = true,
       .narrow = { [DTYPE_I8] = &six_of_two, [DTYPE_I16] = &six_of_two }, .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 },
       .rates = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 4 },
-    { .name = "avx512", .words = "AVX-512", .vector_bytes = 64, .tile = &fourteen, .broadcasts = true, .masks = true,
-      .permutes = true, .attribute = AVX512, .features = "fma f16c avx512", .cpu = AVX512_CPU, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
-      .in_order = 32, .registers = 32, .sums = 16, .lines_apart = true, .narrow = { [DTYPE_I8] = &fourteen_of_two, [DTYPE_I16] = &fourteen_of_two }, .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 },
+    { .name = "avx512", .words = "AVX-512", .vector_bytes = 64, .tile = &fourteen, INTEL_BEFORE, .masks = true, .permutes = true,
+      .attribute = AVX512, .features = "fma f16c avx512", .cpu = AVX512_CPU, .registers = 32, .sums = 16,
+      .narrow = { [DTYPE_I8] = &fourteen_of_two, [DTYPE_I16] = &fourteen_of_two }, .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 },
       .rates = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
-    { .name = "avx512vnni", .words = "AVX-512 with VNNI", .vector_bytes = 64, .tile = &fourteen, .broadcasts = true, .masks = true,
-      .permutes = true, .narrow = { [DTYPE_I8] = &fourteen_i8, [DTYPE_I16] = &fourteen_of_two },
-      .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 }, .attribute = AVX512 ",avx512vnni", .features = "fma f16c avx512 avx512vnni",
-      .cpu = AVX512_CPU " avx512_vnni", .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
-      .in_order = 32, .registers = 32, .sums = 16, .lines_apart = true, .rates = { [DTYPE_I8] = 4, [DTYPE_I16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
-    { .name = "avx512bf16", .words = "AVX-512 with VNNI and BF16", .vector_bytes = 64, .tile = &fourteen, .broadcasts = true, .masks = true,
-      .permutes = true, .narrow = { [DTYPE_I8] = &fourteen_i8, [DTYPE_I16] = &fourteen_of_two, [DTYPE_BF16] = &fourteen_of_two },
-      .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2, [DTYPE_BF16] = 2 },
-      .attribute = AVX512 NARROW, .features = NARROW_FEATURES, .cpu = NARROW_CPU, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .streams = 4,
-      .in_order = 32, .registers = 32, .sums = 16, .lines_apart = true, .rates = { [DTYPE_I8] = 4, [DTYPE_I16] = 2, [DTYPE_BF16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
-    { .name = "amx", .words = "AVX-512 and AMX", .vector_bytes = 64, .tile = &fourteen, .masks = true,
+    { .name = "avx512vnni", .words = "AVX-512 with VNNI", .vector_bytes = 64, .tile = &fourteen, INTEL_BEFORE, .masks = true,
+      .permutes = true, .attribute = AVX512 ",avx512vnni", .features = "fma f16c avx512 avx512vnni", .cpu = AVX512_CPU " avx512_vnni",
+      .registers = 32, .sums = 16, .narrow = { [DTYPE_I8] = &fourteen_i8, [DTYPE_I16] = &fourteen_of_two },
+      .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 }, .rates = { [DTYPE_I8] = 4, [DTYPE_I16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
+    { .name = "avx512bf16", .words = "AVX-512 with VNNI and BF16", ZEN, .features = NARROW_FEATURES, .cpu = NARROW_CPU, WITH_DOTS,
+      .narrow[DTYPE_BF16] = &fourteen_of_two, .rates[DTYPE_BF16] = 2 },
+    /* Here two products of bf16 in one instruction take twice as long as two of f32. */
+    { .name = "sapphirerapids", .words = "AVX-512 with VNNI and BF16 on Intel's cores", INTEL, .features = NARROW_FEATURES " adders", .cpu = NARROW_CPU " intel", WITH_DOTS },
+    { .name = "amx", .words = "AVX-512 and AMX", .vector_bytes = 64, .tile = &fourteen, INTEL, .masks = true,
       .permutes = true, .narrow = { [DTYPE_I8] = &tiles_i8, [DTYPE_I16] = &fourteen_of_two, [DTYPE_BF16] = &tiles_bf16 },
       .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2, [DTYPE_BF16] = 2 },
       .parts = { [PRECISION_BF16X3] = &three_products, [PRECISION_BF16X6] = &six_products }, .attribute = AVX512 NARROW,
       .features = NARROW_FEATURES " adders", .cpu = NARROW_CPU " amx_tile amx_bf16 amx_int8", .permission = "has_tiles",
-      .l1_bytes = 48 << 10, .l2_bytes = 2 << 20, .by_pages = true, .in_order = 32, .registers = 32, .sums = 16,
+      .registers = 32, .sums = 16,
       .rates = { [DTYPE_I8] = 32, [DTYPE_I16] = 2, [DTYPE_BF16] = 16 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = NULL }
 };
@@ -106,6 +113,11 @@ static bool has_word(const char *words, const char *word)
 bool target_may_ask(const char *word)
 {
     return !has_word("f16c amx_tile amx_bf16 amx_int8", word);    /* gcc before 11, clang before 16 */
+}
+
+bool target_is_maker(const char *word)
+{
+    return has_word("intel", word);
 }
 
 bool target_has_feature(const void *target, const char *feature)

@@ -26,6 +26,7 @@ typedef struct CpuidBit {
 } CpuidBit;
 
 #define READ (1u << 31)           /* beside the bits of the features, one of each row */
+#define BY_INTEL (1u << 30)
 
 enum { STATE_AVX = 0x6, STATE_AVX512 = 0xe6, STATE_AMX = 0x60000 };
 
@@ -52,7 +53,8 @@ static const CpuidBit cpuid_bits[] = {
 /* What CPUID says, and with it XCR0: what the system saves and restores of a thread. */
 static unsigned read_features(void)
 {
-    unsigned leaves[3][4] = { { 0 } }, most = __get_cpuid_max(0, NULL), low = 0, high = 0, known = READ;
+    unsigned leaves[3][4] = { { 0 } }, maker = 0, most = __get_cpuid_max(0, &maker), low = 0, high = 0;
+    unsigned known = READ | (maker == signature_INTEL_ebx ? BY_INTEL : 0);
     static const unsigned wanted[3][2] = { { 1, 0 }, { 7, 0 }, { 7, 1 } };
     for (int i = 0; i < 3; i++)
         if (wanted[i][0] <= most && (wanted[i][1] == 0 || leaves[1][0] >= 1))
@@ -85,7 +87,7 @@ bool cpu_has(const char *feature)
     for (size_t i = 0; i < sizeof cpuid_bits / sizeof *cpuid_bits; i++)
         if (!strcmp(cpuid_bits[i].name, feature))
             return known >> i & 1;
-    return false;
+    return !strcmp(feature, "intel") && known & BY_INTEL;
 }
 
 #elif defined(__aarch64__)

@@ -397,19 +397,14 @@ static void spin_tiles_i8(int64_t turns, int kernel)
 #endif
 
 static const PeakUnit units[] = {
+    TILE_UNITS
     { "avx512", DTYPE_F32, spin_avx512_f32, "avx512f", NULL, 100000, { 8 * 32, 12 * 32, 14 * 32 } },
     { "avx512", DTYPE_F64, spin_avx512_f64, "avx512f", NULL, 100000, { 8 * 16, 12 * 16, 14 * 16 } },
     { "avx512bf16", DTYPE_BF16, spin_bf16, "avx512_bf16", NULL, 100000, { 8 * 64, 12 * 64, 14 * 64 } },
     { "avx512vnni", DTYPE_I8, spin_i8, "avx512_vnni", NULL, 100000, { 8 * 128, 12 * 128, 14 * 128 } },
-    { "avx512bf16", DTYPE_I8, spin_i8, "avx512_vnni", NULL, 100000, { 8 * 128, 12 * 128, 14 * 128 } },
     { "avx512vnni", DTYPE_I16, spin_i16, "avx512_vnni", NULL, 100000, { 8 * 64, 12 * 64, 14 * 64 } },
-    { "avx512bf16", DTYPE_I16, spin_i16, "avx512_vnni", NULL, 100000, { 8 * 64, 12 * 64, 14 * 64 } },
-    { "amx", DTYPE_I16, spin_i16, "avx512_vnni", NULL, 100000, { 8 * 64, 12 * 64, 14 * 64 } },
     { "avx512", DTYPE_I16, spin_i16_avx512, "avx512bw", NULL, 100000, { 8 * 64, 10 * 64, 10 * 64 } },
     { "avx2", DTYPE_I16, spin_i16_avx2, "avx2", NULL, 100000, { 8 * 32, 10 * 32, 10 * 32 } },
-    TILE_UNITS
-    { "amx", DTYPE_F32, spin_avx512_f32, "avx512f", NULL, 100000, { 8 * 32, 12 * 32, 14 * 32 } },
-    { "amx", DTYPE_F64, spin_avx512_f64, "avx512f", NULL, 100000, { 8 * 16, 12 * 16, 14 * 16 } },
     { "avx2", DTYPE_F32, spin_avx2_f32, "fma", NULL, 100000, { 8 * 16, 12 * 16, 14 * 16 } },
     { "avx2", DTYPE_F64, spin_avx2_f64, "fma", NULL, 100000, { 8 * 8, 12 * 8, 14 * 8 } },
     { "portable", DTYPE_F32, spin_f32, NULL, NULL, 100000, { 8 * 8, 8 * 8, 6 * 8 } },
@@ -464,11 +459,12 @@ static const PeakUnit units[] = {
 
 #endif
 
-/* A target has the units of those that its name begins with: avx512bf16 those of avx512. Those of semirings and of
+/* A target that runs here has the units that are named like its features, too: avx512bf16 those of avx512. Those of semirings and of
  * differences count as two operations what takes the place of a multiply-add. */
-static bool has_unit(const char *target, const PeakUnit *unit)
+static bool has_unit(const char *name, const PeakUnit *unit)
 {
-    return !strncmp(target, unit->target, strlen(unit->target));
+    const Target *target = target_find(name);
+    return !strcmp(name, unit->target) || (target && target_runs_here(target) && target_has_feature(target, unit->target));
 }
 
 const PeakUnit *peak_unit(const char *target, Dtype dtype)

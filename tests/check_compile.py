@@ -107,7 +107,7 @@ def check_refused():
     np.save("narrow_a.npy", a)
     np.save("narrow_b.npy", b)
     has = "amx (not" not in text(good("doctor"))
-    for target, runs in (("amx", has), ("avx512,amx", True)):
+    for target, runs in (("amx", has), ("avx512,amx", True), ("portable,avx512bf16,sapphirerapids", True)):
         good("compile", "ik:i8,kj:i8->ij", "-o", "kernel.c", "--name", "kernel", "--emit-main", "--target", target)
         build(CC.split(), "kernel.c", "program")
         if os.path.exists("made.npy"):

@@ -17,7 +17,7 @@ EINC = os.path.abspath(os.environ.get("EINC", os.path.join(os.environ.get("BUILD
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "kernels")
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 TARGETS = ["portable", "avx2", "avx512"]
-NARROW_TARGETS = ["avx512bf16", "amx", "avx512vnni,amx"]    # of kernels that multiply bf16, i8 or i16
+NARROW_TARGETS = ["avx512bf16", "amx", "avx512vnni,sapphirerapids,amx"]    # of kernels that multiply bf16, i8 or i16
 COMPILERS = [["gcc", "-std=c11"], ["clang", "-std=c11"],
              ["g++", "-std=c++17", "-xc++"], ["clang++", "-std=c++17", "-xc++"]]
 CROSS = [["aarch64-linux-gnu-gcc", "-std=c11"], ["aarch64-linux-gnu-g++", "-std=c++17", "-xc++"]]

@@ -132,7 +132,7 @@ static void columns_are_asked_for_in_order(void **unused)
         int points;
     } cases[] = {
         { "adb,cd->cba", "amx", "bd", 96 }, { "abde,cd->ceba", "amx", "edb", 96 }, { "adbe,cd->ceba", "amx", "ebd", 32 },
-        { "adb,cd->cba", "avx512bf16", "", 0 },
+        { "adb,cd->cba", "sapphirerapids", "bd", 96 }, { "adb,cd->cba", "avx512vnni", "bd", 96 }, { "adb,cd->cba", "avx512bf16", "", 0 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int many = 0; many < 2; many++) {
@@ -482,7 +482,7 @@ static void far_rows_are_packed_in_long_runs(void **unused)
 {
     (void)unused;
     static const struct { const char *expression, *target; int depth, sweep, block; } cases[] = {
-        { "ki,kj->ij", "avx512", 3000, 896, 15 }, { "ki,kj->ij", "avx512", 2048, 0, 8 }, { "ik,kj->ij", "avx512", 3000, 0, 6 },
+        { "ki,kj->ij", "avx512", 3000, 896, 15 }, { "ki,kj->ij", "avx512", 2048, 0, 7 }, { "ik,kj->ij", "avx512", 3000, 0, 6 },
         { "ik,kj->ij", "avx512", 8000, 640, 8 },  { "ki,kj->ij", "amx", 3000, 896, 20 }, { "ki,kj->ij", "avx2", 3000, 0, 8 },
         { "ki,kj->ij", "avx2", 8000, 896, 8 },    { "ki:f64,kj:f64->ij", "avx512", 3000, 896, 7 },
     };
@@ -503,14 +503,19 @@ static void deep_products_are_shared(void **unused)
 {
     (void)unused;
     static const struct { const char *expression, *target; int depth, rows, columns, parts, sweep; } cases[] = {
-        { "kc,kn->cn", "avx2", 500000, 64, 64, 16, 896 },     { "kc,kn->cn", "avx512", 100000, 128, 500, 16, 896 },
-        { "kc,kn->cn | relu", "avx2", 40000, 64, 64, 12, 896 }, { "kc,kn->cn", "avx2", 7000, 64, 64, 0, 0 },
+        { "kc,kn->cn", "avx2", 500000, 64, 64, 16, 896 },     { "kc,kn->cn", "avx512bf16", 100000, 128, 500, 16, 896 },
+        { "kc,kn->cn | relu", "avx2", 40000, 64, 64, 16, 896 }, { "kc,kn->cn", "avx2", 7000, 64, 64, 6, 896 },
+        { "kc,kn->cn", "sapphirerapids", 10000, 128, 128, 13, 768 }, { "kc,kn->cn", "sapphirerapids", 5000, 200, 200, 6, 768 },
+        { "kc,kn->cn", "sapphirerapids", 1500, 128, 128, 0, 0 },     { "kc,kn->cn", "sapphirerapids", 2000, 500, 500, 0, 0 },
+        { "bkc,bkn->bcn", "sapphirerapids", 5000, 64, 64, 0, 768 },
         { "kc,kn->cn", "avx2", 500000, 64, 600, 0, 896 },     { "kc,kn->cn", "avx2", 1000000, 600, 600, 0, 896 },
         { "kc,kn->cn | max c", "avx2", 500000, 64, 64, 0, 0 }, { "kc,kn->cn", "avx2", 1000000, 4, 64, 16, 1280 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int64_t shapes[2][2] = { { cases[i].depth, cases[i].rows }, { cases[i].depth, cases[i].columns } };
-        OperandSpec operands[] = { { .dtype = DTYPE_NONE, .rank = 2, .shape = shapes[0] }, { .dtype = DTYPE_NONE, .rank = 2, .shape = shapes[1] } };
+        const int batch = cases[i].expression[0] == 'b';
+        int64_t shapes[2][3] = { { 16, cases[i].depth, cases[i].rows }, { 16, cases[i].depth, cases[i].columns } };
+        OperandSpec operands[] = { { .dtype = DTYPE_NONE, .rank = 2 + batch, .shape = shapes[0] + !batch },
+                                   { .dtype = DTYPE_NONE, .rank = 2 + batch, .shape = shapes[1] + !batch } };
         CompileOptions options = { .target = target_find(cases[i].target), .check = { .operands = operands, .operand_count = 2 } };
         Planned *planned = plan_of(cases[i].expression, options);
         const Step *step = planned->plan->launches[0]->steps[0];

@@ -26,6 +26,26 @@ static void few_rows_have_tiles_of_sums(void **unused)
     }
 }
 
+/* Rows from memory are asked for where that is faster than the machine's own prefetching, those that meet others a while before. */
+static void rows_are_asked_for(void **unused)
+{
+    (void)unused;
+    static const struct { const char *expression, *target; int rows, jam, ahead, soon; } cases[] = {
+        { "kd,d->k", "avx512bf16", 0, 4, 64, 0 },      { "kd,d->k", "sapphirerapids", 0, 8, 64, 0 },         { "kd,d->k", "portable", 0, 8, 64, 0 },
+        { "kd:bf16,d->k", "avx512bf16", 0, 4, 128, 8192 }, { "kd:bf16,d->k", "sapphirerapids", 0, 8, 64, 0 }, { "kd:bf16,d->k", "avx2", 0, 8, 32, 0 },
+        { "rd,kd:bf16->rk", "avx512bf16", 4, 0, 128, 8192 }, { "rd,kd:bf16->rk", "avx512vnni", 4, 0, 128, 8192 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ExtentSpec extents[] = { { .name = "k", .extent = 30000 }, { .name = "d", .extent = cases[i].rows ? 128 : 1024 }, { .name = "r", .extent = cases[i].rows } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .extents = extents, .extent_count = 2 + (cases[i].rows > 0) } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Step *step = planned->plan->launches[0]->steps[0];
+        if ((cases[i].jam && step->jam != cases[i].jam) || step->ahead != cases[i].ahead || step->soon != cases[i].soon)
+            fail_msg("%s on %s: %d rows, %d vectors ahead, soon %d", cases[i].expression, cases[i].target, step->jam, step->ahead, step->soon);
+        end(planned);
+    }
+}
+
 /* Sums, and what comes anew for each of the points that they meet, have registers, so many as there are. */
 static void sums_and_what_they_meet_have_registers(void **unused)
 {
@@ -235,6 +255,7 @@ int main(void)
         cmocka_unit_test(indices_of_all_statements_are_one),
         cmocka_unit_test(rows_are_read_while_they_are_near),
         cmocka_unit_test(few_rows_have_tiles_of_sums),
+        cmocka_unit_test(rows_are_asked_for),
         cmocka_unit_test(sums_and_what_they_meet_have_registers),
         cmocka_unit_test(products_are_the_nest_that_takes_less),
         cmocka_unit_test(small_products_have_tiles_of_sums),

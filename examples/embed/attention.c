@@ -23,10 +23,10 @@
  * tmp3: in the place of tmp1
  * tmp4: a block, tile_1_1 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64)
- *         + align(align(k, 8) * d * 4, 64) + align((1 + min(1, align(k, 8) * d / 20481) * 7) * d * 96, 64)
- *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(tile_1_1 * 16, 64)
+ *         + align(align(k, 8) * d * 4, 64) + align((1 + min(1, align(k, 8) * d / 20481) * 5) * d * 96, 64)
+ *         + align(min(1, d / 1025) * align(k, 8) * 144, 64) + 64 + align(tile_1_1 * 16, 64)
  *         + align(align(v, 8) * k * 4, 64) + align((1 + min(1, align(v, 8) * k / 4097) * 7) * k * 96, 64)
- *         + align(min(1, k / 1025) * align(v, 8) * 192, 64) + 64 + 64) */
+ *         + align(min(1, k / 1025) * align(v, 8) * 144, 64) + 64 + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -801,7 +801,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[q,k] = sum[d](Q[q,d] * K[k,d]) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 20480, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 20480, BLOCK_1 = 6 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t depth, int64_t place,
@@ -1289,7 +1289,7 @@ KERNEL static void step_4(const Frame *f, char *own, int64_t q_first, int64_t q_
 }
 
 /* out[q,v] = sum[k](tmp3[q,k] * V[k,v]) / where(tmp4[q] == 0, 1, tmp4[q]) */
-enum { ROWS_5 = 6, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 1024, NEAR_5 = 20480, BLOCK_5 = 8,
+enum { ROWS_5 = 6, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 1024, NEAR_5 = 20480, BLOCK_5 = 6,
         CLOSE_5 = 4096 };
 
 /* Packs the panel of `count` columns. */
@@ -1639,9 +1639,9 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             size_align(size_mul(size_mul(size_align(extent_k, 8), extent_d), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(extent_k, 8), extent_d), 20481)), 7)), extent_d), 96), 64));
+            size_div(size_mul(size_align(extent_k, 8), extent_d), 20481)), 5)), extent_d), 96), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 1025)), size_align(extent_k, 8)), 192), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 1025)), size_align(extent_k, 8)), 144), 64));
     const int64_t at_seen_1 = f->at_seen_1 = size_add(at_panels_of_1, 64);
     const int64_t at_panels_5 = f->at_panels_5 = size_add(at_seen_1, size_align(size_mul(tile_1_1, 16), 64));
     const int64_t at_packed_5 = f->at_packed_5 = size_add(at_panels_5,
@@ -1650,7 +1650,7 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
             size_div(size_mul(size_align(extent_v, 8), extent_k), 4097)), 7)), extent_k), 96), 64));
     const int64_t at_panels_of_5 = f->at_panels_of_5 = size_add(at_kept_5,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_v, 8)), 192), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_v, 8)), 144), 64));
     const int64_t at_finite_5 = f->at_finite_5 = size_add(at_panels_of_5, 64);
     f->per_worker = size_add(at_finite_5, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_q, extent_d), extent_k), 32768),

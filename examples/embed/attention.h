@@ -23,10 +23,10 @@
  * tmp3: in the place of tmp1
  * tmp4: a block, tile_1_1 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64)
- *         + align(align(k, 8) * d * 4, 64) + align((1 + min(1, align(k, 8) * d / 20481) * 7) * d * 96, 64)
- *         + align(min(1, d / 1025) * align(k, 8) * 192, 64) + 64 + align(tile_1_1 * 16, 64)
+ *         + align(align(k, 8) * d * 4, 64) + align((1 + min(1, align(k, 8) * d / 20481) * 5) * d * 96, 64)
+ *         + align(min(1, d / 1025) * align(k, 8) * 144, 64) + 64 + align(tile_1_1 * 16, 64)
  *         + align(align(v, 8) * k * 4, 64) + align((1 + min(1, align(v, 8) * k / 4097) * 7) * k * 96, 64)
- *         + align(min(1, k / 1025) * align(v, 8) * 192, 64) + 64 + 64) */
+ *         + align(min(1, k / 1025) * align(v, 8) * 144, 64) + 64 + 64) */
 #ifndef ATTENTION_H
 #define ATTENTION_H
 

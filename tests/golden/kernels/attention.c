@@ -24,10 +24,10 @@
  * tmp3: in the place of tmp1
  * tmp4: a block, tile_1_3 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64) + align(tile_1_3 * 4, 64)
- *         + align(align(k, 32) * d * 4, 64) + align((1 + min(1, align(k, 32) * d / 81921) * 7) * (d + 16) * 56, 64)
- *         + align(min(1, d / 1025) * align(k, 32) * 448, 64) + 64 + align(tile_1_3 * 64, 64)
- *         + align(align(v, 32) * k * 4, 64) + align((1 + min(1, align(v, 32) * k / 81921) * 7) * (k + 16) * 56, 64)
- *         + align(min(1, k / 1025) * align(v, 32) * 448, 64) + 64 + 64) */
+ *         + align(align(k, 32) * d * 4, 64) + align((1 + min(1, align(k, 32) * d / 81921) * 4) * (d + 16) * 56, 64)
+ *         + align(min(1, d / 1025) * align(k, 32) * 280, 64) + 64 + align(tile_1_3 * 64, 64)
+ *         + align(align(v, 32) * k * 4, 64) + align((1 + min(1, align(v, 32) * k / 81921) * 4) * (k + 16) * 56, 64)
+ *         + align(min(1, k / 1025) * align(v, 32) * 280, 64) + 64 + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -898,7 +898,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[b,h,q,k] = sum[d](A[b,h,q,d] * B[b,h,k,d]) */
-enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 81920, BLOCK_1 = 8 };
+enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 81920, BLOCK_1 = 5 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t b, int64_t h, int64_t k, int64_t depth,
@@ -1453,7 +1453,7 @@ KERNEL static void step_4(const Frame *frame, char *own, int64_t b_first, int64_
 }
 
 /* out[b,h,q,v] = sum[k](tmp3[b,h,q,k] * C[b,h,k,v]) / where(tmp4[b,h,q] == 0, 1, tmp4[b,h,q]) */
-enum { ROWS_5 = 14, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 1024, NEAR_5 = 81920, BLOCK_5 = 8 };
+enum { ROWS_5 = 14, VECTORS_5 = 2, COLUMNS_5 = VECTORS_5 * LANES, DEPTH_5 = 1024, NEAR_5 = 81920, BLOCK_5 = 5 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_5(const Frame *f, char *own, int64_t b, int64_t h, int64_t v_2, int64_t depth,
@@ -1839,18 +1839,18 @@ static int prepare(Frame *f, const attention_args *args, int workers)
             size_align(size_mul(size_mul(size_align(extent_k, 32), extent_d), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(extent_k, 32), extent_d), 81921)), 7)), size_add(extent_d, 16)), 56), 64));
+            size_div(size_mul(size_align(extent_k, 32), extent_d), 81921)), 4)), size_add(extent_d, 16)), 56), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 1025)), size_align(extent_k, 32)), 448), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 1025)), size_align(extent_k, 32)), 280), 64));
     const int64_t at_seen_1 = f->at_seen_1 = size_add(at_panels_of_1, 64);
     const int64_t at_panels_5 = f->at_panels_5 = size_add(at_seen_1, size_align(size_mul(tile_1_3, 64), 64));
     const int64_t at_packed_5 = f->at_packed_5 = size_add(at_panels_5,
             size_align(size_mul(size_mul(size_align(extent_v, 32), extent_k), 4), 64));
     const int64_t at_kept_5 = f->at_kept_5 = size_add(at_packed_5,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(extent_v, 32), extent_k), 81921)), 7)), size_add(extent_k, 16)), 56), 64));
+            size_div(size_mul(size_align(extent_v, 32), extent_k), 81921)), 4)), size_add(extent_k, 16)), 56), 64));
     const int64_t at_panels_of_5 = f->at_panels_of_5 = size_add(at_kept_5,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_v, 32)), 448), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(extent_v, 32)), 280), 64));
     const int64_t at_finite_5 = f->at_finite_5 = size_add(at_panels_of_5, 64);
     f->per_worker = size_add(at_finite_5, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_b, extent_h),

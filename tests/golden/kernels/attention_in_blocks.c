@@ -37,10 +37,10 @@
  * workspace workers * (align(row_tmp1 * tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64)
  *         + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 4, 64)
  *         + align(row_tmp8 * tile_1_1 * 4, 64) + align(align(sweep_1, 32) * d * 4, 64)
- *         + align((1 + min(1, align(sweep_1, 32) * d / 163841) * 7) * (d + 16) * 56, 64)
- *         + align(min(1, d / 1025) * align(sweep_1, 32) * 448, 64) + align(align(v, 32) * sweep_1 * 4, 64)
- *         + align((1 + min(1, align(v, 32) * sweep_1 / 163841) * 7) * (sweep_1 + 16) * 56, 64)
- *         + align(min(1, sweep_1 / 1025) * align(v, 32) * 448, 64) + 64) */
+ *         + align((1 + min(1, align(sweep_1, 32) * d / 163841) * 4) * (d + 16) * 56, 64)
+ *         + align(min(1, d / 1025) * align(sweep_1, 32) * 280, 64) + align(align(v, 32) * sweep_1 * 4, 64)
+ *         + align((1 + min(1, align(v, 32) * sweep_1 / 163841) * 4) * (sweep_1 + 16) * 56, 64)
+ *         + align(min(1, sweep_1 / 1025) * align(v, 32) * 280, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -426,6 +426,15 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
     }
 #endif
     store_lanes_u32v(p, stride, x, count);
+}
+
+enum { PAGES = 4, PAGE_LINES = 64, LINE_BYTES = 64, PAGES_BYTES = PAGES * PAGE_LINES * LINE_BYTES };
+
+/* The line that comes in the place of that at p. */
+INLINE const char *line_of_pages(const char *p)
+{
+    const uintptr_t line = (uintptr_t)p / LINE_BYTES, place = line % (PAGES * PAGE_LINES);
+    return (const char *)((line - place + place % PAGES * PAGE_LINES + place / PAGES) * LINE_BYTES);
 }
 
 /* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C, clang not where a * b is used twice. */
@@ -915,7 +924,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[q,k] = where(@q >= @k, sum[d](A[q,d] * B[k,d]), -(inf)) */
-enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 163840, BLOCK_1 = 8 };
+enum { ROWS_1 = 14, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 163840, BLOCK_1 = 5 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t k, int64_t depth, int64_t place,
@@ -1354,7 +1363,7 @@ KERNEL static void step_7(const Frame *frame, char *own, int64_t q_first, int64_
 }
 
 /* tmp8[q,v] = (before(tmp8[q,v]) * tmp7[q]) + sum[k](tmp3[q,k] * C[k,v]) */
-enum { ROWS_8 = 14, VECTORS_8 = 2, COLUMNS_8 = VECTORS_8 * LANES, DEPTH_8 = 1024, NEAR_8 = 163840, BLOCK_8 = 8 };
+enum { ROWS_8 = 14, VECTORS_8 = 2, COLUMNS_8 = VECTORS_8 * LANES, DEPTH_8 = 1024, NEAR_8 = 163840, BLOCK_8 = 5 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_8(const Frame *f, char *own, int64_t k_first, int64_t v_2, int64_t depth,
@@ -1429,7 +1438,7 @@ INLINE void multiply_8(const int height, const f32u *rows, int64_t row_step, int
         f32v right[VECTORS_8];
         HOLD_STEPS(one, three, five);
         PREFETCH(ahead);
-        PREFETCH_FAR(ahead + 16384);
+        PREFETCH_FAR(line_of_pages(ahead + PAGES_BYTES));
         ahead += ahead_step;
         UNROLL
         for (int v = 0; v < VECTORS_8; v++)
@@ -1730,16 +1739,16 @@ static int prepare(Frame *f, const attention_in_blocks_args *args, int workers)
             size_align(size_mul(size_mul(size_align(sweep_1, 32), extent_d), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(sweep_1, 32), extent_d), 163841)), 7)), size_add(extent_d, 16)), 56), 64));
+            size_div(size_mul(size_align(sweep_1, 32), extent_d), 163841)), 4)), size_add(extent_d, 16)), 56), 64));
     const int64_t at_panels_8 = f->at_panels_8 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 1025)), size_align(sweep_1, 32)), 448), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_d, 1025)), size_align(sweep_1, 32)), 280), 64));
     const int64_t at_packed_8 = f->at_packed_8 = size_add(at_panels_8,
             size_align(size_mul(size_mul(size_align(extent_v, 32), sweep_1), 4), 64));
     const int64_t at_kept_8 = f->at_kept_8 = size_add(at_packed_8,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(extent_v, 32), sweep_1), 163841)), 7)), size_add(sweep_1, 16)), 56), 64));
+            size_div(size_mul(size_align(extent_v, 32), sweep_1), 163841)), 4)), size_add(sweep_1, 16)), 56), 64));
     const int64_t at_finite_8 = f->at_finite_8 = size_add(at_kept_8,
-            size_align(size_mul(size_mul(size_min(1, size_div(sweep_1, 1025)), size_align(extent_v, 32)), 448), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(sweep_1, 1025)), size_align(extent_v, 32)), 280), 64));
     f->per_worker = size_add(at_finite_8, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_q, extent_d), extent_k), 32768),
             1), 1024);

@@ -16,10 +16,10 @@
  * tmp2: a block, row_tmp2 * tile_1_2 * 4 bytes
  * workspace workers * (align(row_tmp1 * tile_1_2 * 4, 64) + align(row_tmp2 * tile_1_2 * 4, 64)
  *         + align(align(tile_1_1, 8) * k * p * 4, 64)
- *         + align((1 + min(1, align(tile_1_1, 8) * k * p / 20481) * 7) * k * p * 96, 64)
- *         + align(min(1, k * p / 1025) * align(tile_1_1, 8) * 192, 64) + 64 + align(align(tile_1_1, 8) * k * p * 4, 64)
- *         + align((1 + min(1, align(tile_1_1, 8) * k * p / 20481) * 7) * k * p * 96, 64)
- *         + align(min(1, k * p / 1025) * align(tile_1_1, 8) * 192, 64) + 64) */
+ *         + align((1 + min(1, align(tile_1_1, 8) * k * p / 20481) * 5) * k * p * 96, 64)
+ *         + align(min(1, k * p / 1025) * align(tile_1_1, 8) * 144, 64) + 64 + align(align(tile_1_1, 8) * k * p * 4, 64)
+ *         + align((1 + min(1, align(tile_1_1, 8) * k * p / 20481) * 5) * k * p * 96, 64)
+ *         + align(min(1, k * p / 1025) * align(tile_1_1, 8) * 144, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -558,7 +558,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[i,j] = sum[p,k](A_parts[i,k,p] * where(@p == 0, real(B[k,j]), imag(B[k,j]))) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 20480, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 20480, BLOCK_1 = 6 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t j, int64_t depth, int64_t place,
@@ -808,7 +808,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
 }
 
 /* tmp2[i,j] = sum[p,k](A_parts[i,k,p] * where(@p == 0, -(imag(B[k,j])), real(B[k,j]))) */
-enum { ROWS_2 = 6, VECTORS_2 = 2, COLUMNS_2 = VECTORS_2 * LANES, DEPTH_2 = 1024, NEAR_2 = 20480, BLOCK_2 = 8 };
+enum { ROWS_2 = 6, VECTORS_2 = 2, COLUMNS_2 = VECTORS_2 * LANES, DEPTH_2 = 1024, NEAR_2 = 20480, BLOCK_2 = 6 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_2(const Frame *f, char *own, int64_t j, int64_t depth, int64_t place,
@@ -1160,21 +1160,21 @@ static int prepare(Frame *f, const complex_product_args *args, int workers)
             size_align(size_mul(size_mul(size_align(tile_1_1, 8), size_mul(extent_k, 2)), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(tile_1_1, 8), size_mul(extent_k, 2)), 20481)), 7)), size_mul(extent_k, 2)),
+            size_div(size_mul(size_align(tile_1_1, 8), size_mul(extent_k, 2)), 20481)), 5)), size_mul(extent_k, 2)),
             96), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
             size_align(size_mul(size_mul(size_min(1, size_div(size_mul(extent_k, 2), 1025)), size_align(tile_1_1, 8)),
-            192), 64));
+            144), 64));
     const int64_t at_panels_2 = f->at_panels_2 = size_add(at_panels_of_1, 64);
     const int64_t at_packed_2 = f->at_packed_2 = size_add(at_panels_2,
             size_align(size_mul(size_mul(size_align(tile_1_1, 8), size_mul(extent_k, 2)), 4), 64));
     const int64_t at_kept_2 = f->at_kept_2 = size_add(at_packed_2,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(tile_1_1, 8), size_mul(extent_k, 2)), 20481)), 7)), size_mul(extent_k, 2)),
+            size_div(size_mul(size_align(tile_1_1, 8), size_mul(extent_k, 2)), 20481)), 5)), size_mul(extent_k, 2)),
             96), 64));
     const int64_t at_panels_of_2 = f->at_panels_of_2 = size_add(at_kept_2,
             size_align(size_mul(size_mul(size_min(1, size_div(size_mul(extent_k, 2), 1025)), size_align(tile_1_1, 8)),
-            192), 64));
+            144), 64));
     f->per_worker = size_add(at_panels_of_2, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(extent_i, extent_k), 2),
             extent_j), 16384), 1), 1024);

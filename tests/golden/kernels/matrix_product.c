@@ -9,7 +9,7 @@
  *     loops i k, 8 lanes along k, past the caches from 32 MB
  * workspace workers * (align(align(tile_1_1, 16) * j * 4, 64)
  *         + align((1 + min(1, align(tile_1_1, 16) * j / 4097) * 7) * (j + 16) * 24, 64)
- *         + align(min(1, j / 1025) * align(tile_1_1, 16) * 192, 64) + 64) */
+ *         + align(min(1, j / 1025) * align(tile_1_1, 16) * 144, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -555,7 +555,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[i,k] = sum[j](A[i,j] * B[j,k]) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 81920, BLOCK_1 = 8,
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 81920, BLOCK_1 = 6,
         CLOSE_1 = 4096 };
 
 /* Packs the panel of `count` columns. */
@@ -907,7 +907,7 @@ static int prepare(Frame *f, const matrix_product_args *args, int workers)
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
             size_div(size_mul(size_align(tile_1_1, 16), extent_j), 4097)), 7)), size_add(extent_j, 16)), 24), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_j, 1025)), size_align(tile_1_1, 16)), 192), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_j, 1025)), size_align(tile_1_1, 16)), 144), 64));
     f->per_worker = size_add(at_panels_of_1, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(extent_i, extent_j), extent_k), 131072),
             1), 1024);

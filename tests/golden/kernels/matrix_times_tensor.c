@@ -3,15 +3,15 @@
  *     be, dcea -> dcba
  *
  * target avx512, 16 lanes
- * launch 1: block of d: 1, block of c: tile_1_2 = min(17, c), block of a: tile_1_3 = min(96, a),
- *         block of b: tile_1_4 = min(84, b)
+ * launch 1: block of d: 1, block of c: 1, block of a: tile_1_3 = min(96, a), block of b: tile_1_4 = min(84, b)
  *   step 1: store out[d,c,b,a] = sum[e](A[b,e] * B[d,c,e,a])
- *     tiles of 14 x 32: rows b, columns d c a, contracted e, rows in place, columns packed by their first tiles
+ *     tiles of 14 x 32: rows b, columns d c a, contracted e, rows in place, columns packed by their first tiles,
+ *             the next ones asked for in memory's order
  *     loops d c b a, 16 lanes along a, past the caches from 32 MB
- * workspace workers * (align(align(tile_1_2 * tile_1_3, 32) * e * 4, 64)
- *         + align((1 + min(1, align(tile_1_2 * tile_1_3, 32) * e / 4097) * 7) * (e + 16) * 56, 64)
- *         + align(min(1, e / 1025) * align(tile_1_2 * tile_1_3, 32) * 448, 64)
- *         + align((ceil(align(tile_1_2 * tile_1_3, 32) / 16) + 2) * 24, 64) + 64) */
+ * workspace workers * (align(align(tile_1_3, 32) * e * 4, 64)
+ *         + align((1 + min(1, align(tile_1_3, 32) * e / 4097) * 7) * (e + 16) * 56, 64)
+ *         + align(min(1, e / 1025) * align(tile_1_3, 32) * 448, 64)
+ *         + align((ceil(align(tile_1_3, 32) / 16) + 2) * 24, 64) + 64) */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -396,6 +396,8 @@ INLINE int pass_bytes(void *p, const void *x, int bytes)
 #define STREAM_END() ((void)0)
 #endif
 
+enum { PAGES = 4, PAGE_LINES = 64, LINE_BYTES = 64, PAGES_BYTES = PAGES * PAGE_LINES * LINE_BYTES };
+
 /* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C, clang not where a * b is used twice. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
@@ -530,6 +532,95 @@ PLAIN int64_t meet(int64_t a, int64_t b)
     return a == b || b == 1 ? a : a == 1 ? b : -1;
 }
 
+/* A block of memory: `turns` times, `far` bytes from one to the next, so many groups of runs. A group's runs are `apart` bytes from
+ * one to the next; a line of each of them is asked for, then the lines behind these. Where the last group is not full,
+ * as many lines behind the block are asked for, too. */
+typedef struct Asked {
+    const char *first, *at;       /* its first line, and that which is next */
+    int64_t abreast, lines;       /* runs of a group, and lines of a run */
+    int64_t apart, back, gap;     /* bytes from a line to the next one, from a group's last run to its first, and to the next group */
+    int64_t runs_left, lines_left;    /* of the group at hand; without end of a block that has been asked for */
+    int64_t groups, group, far, turns, turn;
+} Asked;
+
+INLINE Asked ask_nothing(void)
+{
+    const Asked nothing = { NULL, NULL, 1, 1, 0, 0, 0, INT64_MAX, INT64_MAX, 0, 0, 0, 0, 0 };
+    return nothing;
+}
+
+/* Runs of so many bytes, at each of levels[i][0] points that are levels[i][1] bytes apart, for each of these levels, nearest points
+ * first. Runs that follow each other are one, and that is taken by pages. Of what is no such block levels are left out. */
+INLINE Asked ask_for(const void *first, int64_t bytes, const int64_t (*levels)[2], int count)
+{
+    Asked asked = ask_nothing();
+    int64_t runs = 1;
+    asked.turns = 1;
+    for (int i = 0; i < count; i++) {
+        const int64_t points = levels[i][0], step = levels[i][1];
+        if (points == 1)
+            continue;
+        if (runs == 1 && step == bytes) {
+            bytes *= points;
+        } else if (runs == 1) {
+            runs = points;
+            asked.apart = step;
+        } else if (asked.turns == 1 && step == runs * asked.apart) {
+            runs *= points;
+        } else if (asked.turns == 1) {
+            asked.turns = points;
+            asked.far = step;
+        }
+    }
+    if (runs == 1) {
+        asked.apart = size_min(size_align(size_ceil_div(bytes, PAGES), LINE_BYTES), PAGE_LINES * LINE_BYTES);
+        runs = size_ceil_div(bytes, size_max(asked.apart, 1));
+        bytes = asked.apart;
+    }
+    if (bytes <= 0 || runs <= 0 || asked.turns <= 0)
+        return ask_nothing();
+    asked.first = asked.at = (const char *)first;
+    asked.abreast = asked.runs_left = size_min(runs, PAGES);
+    asked.lines = asked.lines_left = size_ceil_div(bytes, LINE_BYTES);
+    asked.groups = size_ceil_div(runs, asked.abreast);
+    asked.back = LINE_BYTES - asked.abreast * asked.apart;
+    asked.gap = asked.abreast * asked.apart - asked.lines * LINE_BYTES;
+    return asked;
+}
+
+/* `ahead` has gone one run further: behind a group's last run it is at the first one's next line, behind all lines at the next group. */
+INLINE void turn_asked(const Asked *asked, const char **ahead, int64_t *runs_left, int64_t *lines_left)
+{
+    if (--*runs_left > 0)
+        return;
+    *runs_left = asked->abreast;
+    *ahead += asked->back;
+    if (--*lines_left > 0)
+        return;
+    *lines_left = asked->lines;
+    *ahead += asked->gap;
+}
+
+/* So many lines more have been asked for, if there were as many. */
+INLINE void go_on_asked(Asked *asked, int64_t lines)
+{
+    const int64_t all = asked->abreast * asked->lines;
+    int64_t place = (asked->lines - asked->lines_left) * asked->abreast + asked->abreast - asked->runs_left + lines;
+    for (; place >= all && asked->turn < asked->turns; place -= all)
+        if (++asked->group == asked->groups) {
+            asked->group = 0;
+            asked->turn++;
+        }
+    if (asked->turn == asked->turns) {
+        *asked = ask_nothing();
+        return;
+    }
+    const int64_t line = place / asked->abreast, run = place % asked->abreast;
+    asked->lines_left = asked->lines - line;
+    asked->runs_left = asked->abreast - run;
+    asked->at = asked->first + asked->turn * asked->far + (asked->group * asked->abreast + run) * asked->apart + line * LINE_BYTES;
+}
+
 /* Where the lanes of a vector lie: those before `here` side by side at `first`, others before `end` at `rest`. */
 typedef struct Piece {
     int64_t first, rest;
@@ -586,7 +677,6 @@ typedef struct Frame {
     int64_t extent_d;
     int64_t extent_c;
     int64_t extent_a;
-    int64_t tile_1_2;
     int64_t tile_1_3;
     int64_t tile_1_4;
     int64_t units_1;
@@ -694,18 +784,20 @@ INLINE void begin_1(const f32u *start, int64_t start_step, f32v sums[ROWS_1][VEC
  * comparisons. Two points at a turn make turns few enough for their end to be foreseen. */
 /* A panel's points are panel_step apart, its vectors panel_apart. Into `copy`, if it is none, they go side by side. */
 INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int64_t k_step, const f32u *panel,
-                       int64_t panel_step, int64_t panel_apart, float *copy, int64_t depth, const char *ahead,
-                               int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
+                       int64_t panel_step, int64_t panel_apart, float *copy, const Asked *asked, int64_t depth,
+                               const char *ahead, int64_t ahead_step, f32v sums[ROWS_1][VECTORS_1])
 {
     const int64_t apart = row_step * (int64_t)sizeof *rows;    /* see row_address() */
     int64_t one = apart, three = 3 * apart, five = 5 * apart;
     const char *low = (const char *)rows, *high = low + 7 * apart;
+    int64_t runs_left = asked->runs_left, lines_left = asked->lines_left;
     UNROLL_TWICE
     for (int64_t k = 0; k < depth; k++) {
         f32v right[VECTORS_1];
         HOLD_STEPS(one, three, five);
         PREFETCH(ahead);
         ahead += ahead_step;
+        turn_asked(asked, &ahead, &runs_left, &lines_left);
         UNROLL
         for (int v = 0; v < VECTORS_1; v++) {
             right[v] = load_f32v(panel + v * panel_apart, 1, LANES);
@@ -733,24 +825,24 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product. */
 KERNEL static void tile_1(int height, const f32u *rows, int64_t row_step, int64_t k_step, const f32u *panel,
-        int64_t panel_step, int64_t panel_apart, float *copy, int64_t depth, const char *ahead, int64_t ahead_step,
-        const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step, const Piece *placed, f32u *result,
-        int64_t result_step, int past)
+        int64_t panel_step, int64_t panel_apart, float *copy, const Asked *asked, int64_t depth, const char *ahead,
+        int64_t ahead_step, const f32u *start, int64_t start_step, f32u *kept, int64_t kept_step, const Piece *placed,
+        f32u *result, int64_t result_step, int past)
 {
     f32v sums[ROWS_1][VECTORS_1];
     begin_1(start, start_step, sums);
     if (copy && height == ROWS_1)
-        multiply_1(ROWS_1, rows, row_step, k_step, panel, panel_step, panel_apart, copy, depth, ahead, ahead_step,
-                sums);
+        multiply_1(ROWS_1, rows, row_step, k_step, panel, panel_step, panel_apart, copy, asked, depth, ahead,
+                ahead_step, sums);
     else if (copy)
-        multiply_1(height, rows, row_step, k_step, panel, panel_step, panel_apart, copy, depth, ahead, ahead_step,
-                sums);
+        multiply_1(height, rows, row_step, k_step, panel, panel_step, panel_apart, copy, asked, depth, ahead,
+                ahead_step, sums);
     else if (height == ROWS_1)
-        multiply_1(ROWS_1, rows, row_step, k_step, panel, panel_step, panel_apart, NULL, depth, ahead, ahead_step,
-                sums);
+        multiply_1(ROWS_1, rows, row_step, k_step, panel, panel_step, panel_apart, NULL, asked, depth, ahead,
+                ahead_step, sums);
     else
-        multiply_1(height, rows, row_step, k_step, panel, panel_step, panel_apart, NULL, depth, ahead, ahead_step,
-                sums);
+        multiply_1(height, rows, row_step, k_step, panel, panel_step, panel_apart, NULL, asked, depth, ahead,
+                ahead_step, sums);
     if (past) {
         f32u *lines[VECTORS_1];
         int wide = 0;    /* vectors that are not behind the last column */
@@ -913,6 +1005,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t d_first, int64_t d_
             row_step = depth + 16;
             k_step = 1;
         }
+        Asked next_lines = ask_nothing();    /* of columns that come next, as they lie in memory */
         /* What comes nearer: the next panel where not all of them are near, else the next rows; a share for each tile. Of few points what is written takes longest. */
         const char *ahead = (const char *)(rows + (tiles < 4 ? 2 : 1) * height * row_step);
         const int writes = depth < size_min(places, ROWS_1 * BLOCK_1);
@@ -929,6 +1022,13 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t d_first, int64_t d_
             points = size_even(depth - done, DEPTH_1);
             float *kept = points < depth ? kept_1 : tile;
             const int is_last = done + points >= depth;
+            if (is_new && done == 0 && further) {
+                const int64_t levels[][2] = { { depth, apart * 4 }, { (c_end - c_first), B_1 * 4 },
+                        { (d_end - d_first), B_0 * 4 } };    /* points, and how far apart */
+                next_lines = ask_for(B + (d_first + (0 - 0 % width) / (a_end - a_first) / (c_end - c_first)) * B_0
+                        + (c_first + (0 - 0 % width) / (a_end - a_first) % (c_end - c_first)) * B_1
+                        + (a_first + 0 % width) * B_3 + further, (a_end - a_first) * 4, levels, 3);
+            }
             for (int64_t tile_place = 0; tile_place < places; tile_place += COLUMNS_1) {
                 if (depth * places > NEAR_1 && !passes)
                     ahead = (const char *)(panels_1 + (tile_place + COLUMNS_1) * depth + done * COLUMNS_1);
@@ -956,13 +1056,12 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t d_first, int64_t d_
                     const int64_t panel_step = copies ? apart : (int64_t)COLUMNS_1;
                     const int64_t panel_apart = copies ? there_apart : LANES;
                     float *copy = copies ? panels_1 + tile_place * depth + done * COLUMNS_1 : NULL;
-                    const int64_t line = (b - b_first) / ROWS_1 * 16;    /* of each point of the columns that come next, with this tile of rows */
-                    const int asks = is_met && further && line < COLUMNS_1;
-                    const char *coming = asks ? (const char *)(there + further + done * apart
-                            + line / LANES * there_apart + line % LANES) : ahead;
-                    tile_1(height, here, row_step, k_step, panel, panel_step, panel_apart, copy, points, coming, asks
-                            ? apart * 4 : ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept, COLUMNS_1,
-                            placed, result, result_step, past);
+                    const Asked *asked = &next_lines;
+                    const int asks = asked->turns > 0;
+                    const char *coming = asks ? asked->at : ahead;
+                    tile_1(height, here, row_step, k_step, panel, panel_step, panel_apart, copy, asked, points,
+                            coming, asks ? asked->apart : ahead_step, done ? kept : NULL, done ? COLUMNS_1 : 0, kept,
+                            COLUMNS_1, placed, result, result_step, past);
                     if (is_last && !placed) {
                         const int64_t tile_end = size_min(tile_place + COLUMNS_1, columns);
                         for (int64_t place = tile_place; place < tile_end;) {
@@ -977,6 +1076,8 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t d_first, int64_t d_
                         }
                     }
                     kept += points < depth ? ROWS_1 * COLUMNS_1 : 0;
+                    if (asks)
+                        go_on_asked(&next_lines, points);
                     ahead += points * ahead_step;
                 }
             }
@@ -993,8 +1094,8 @@ static void launch_1(void *argument, int64_t task, int worker)
     const Frame *f = (const Frame *)argument;
     char *own = f->workspace + f->shared + worker * f->per_worker;
     const int64_t extent_b = f->extent_b, extent_c = f->extent_c;
-    const int64_t extent_a = f->extent_a, tile_1_2 = f->tile_1_2;
-    const int64_t tile_1_3 = f->tile_1_3, tile_1_4 = f->tile_1_4;
+    const int64_t extent_a = f->extent_a, tile_1_3 = f->tile_1_3;
+    const int64_t tile_1_4 = f->tile_1_4;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
         int64_t rest = unit;
@@ -1004,9 +1105,8 @@ static void launch_1(void *argument, int64_t task, int worker)
         const int64_t a_tiles = size_max(size_ceil_div(extent_a, tile_1_3), 1);
         const int64_t a_first = rest % a_tiles * tile_1_3, a_end = size_min(a_first + tile_1_3, extent_a);
         rest /= a_tiles;
-        const int64_t c_tiles = size_max(size_ceil_div(extent_c, tile_1_2), 1);
-        const int64_t c_first = rest % c_tiles * tile_1_2, c_end = size_min(c_first + tile_1_2, extent_c);
-        rest /= c_tiles;
+        const int64_t c_first = rest % extent_c, c_end = c_first + 1;
+        rest /= size_max(extent_c, 1);
         const int64_t d_first = rest, d_end = d_first + 1;
         step_1(f, own, d_first, d_end, c_first, c_end, b_first, b_end, a_first, a_end);
     }
@@ -1051,23 +1151,19 @@ static int prepare(Frame *f, const matrix_times_tensor_args *args, int workers)
     if (f->in.out.shape[0] != extent_d || f->in.out.shape[1] != extent_c || f->in.out.shape[2] != extent_b
             || f->in.out.shape[3] != extent_a)
         return BAD_SHAPES;
-    const int64_t tile_1_2 = f->tile_1_2 = size_min(17, extent_c);
     const int64_t tile_1_3 = f->tile_1_3 = size_min(96, extent_a);
     const int64_t tile_1_4 = f->tile_1_4 = size_min(84, extent_b);
-    f->units_1 = size_mul(size_mul(size_mul(extent_d, size_ceil_div(extent_c, tile_1_2)),
-            size_ceil_div(extent_a, tile_1_3)), size_ceil_div(extent_b, tile_1_4));
-    const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_align(size_mul(tile_1_2, tile_1_3),
-            32), extent_e), 4), 64);
+    f->units_1 = size_mul(size_mul(size_mul(extent_d, extent_c), size_ceil_div(extent_a, tile_1_3)),
+            size_ceil_div(extent_b, tile_1_4));
+    const int64_t at_packed_1 = f->at_packed_1 = size_align(size_mul(size_mul(size_align(tile_1_3, 32), extent_e), 4),
+            64);
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(size_mul(tile_1_2, tile_1_3), 32), extent_e), 4097)), 7)),
-            size_add(extent_e, 16)), 56), 64));
+            size_div(size_mul(size_align(tile_1_3, 32), extent_e), 4097)), 7)), size_add(extent_e, 16)), 56), 64));
     const int64_t at_pieces_1 = f->at_pieces_1 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_e, 1025)),
-            size_align(size_mul(tile_1_2, tile_1_3), 32)), 448), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_e, 1025)), size_align(tile_1_3, 32)), 448), 64));
     const int64_t at_panels_of_1 = f->at_panels_of_1 = size_add(at_pieces_1,
-            size_align(size_mul(size_add(size_ceil_div(size_align(size_mul(tile_1_2, tile_1_3), 32), 16), 2), 24),
-            64));
+            size_align(size_mul(size_add(size_ceil_div(size_align(tile_1_3, 32), 16), 2), 24), 64));
     f->per_worker = size_add(at_panels_of_1, 64);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(size_mul(size_mul(size_mul(extent_b, extent_e),
             extent_d), extent_c), extent_a), 262144), 1), 1024);

@@ -12,8 +12,8 @@
  *     loops i, 4 lanes along i
  * tmp1: a block, row_tmp1 * sweep_1 * 4 bytes
  * workspace workers * (align(row_tmp1 * sweep_1 * 4, 64) + align(align(tile_1_1, 8) * k * 4, 64)
- *         + align((1 + min(1, align(tile_1_1, 8) * k / 40961) * 7) * k * 96, 64)
- *         + align(min(1, k / 1025) * align(tile_1_1, 8) * 192, 64) + align((tile_1_1 * 42 + 16) * 4, 64)
+ *         + align((1 + min(1, align(tile_1_1, 8) * k / 40961) * 5) * k * 96, 64)
+ *         + align(min(1, k / 1025) * align(tile_1_1, 8) * 144, 64) + align((tile_1_1 * 42 + 16) * 4, 64)
  *         + align((tile_1_1 * 42 + 16) * 8, 64) + align(tile_1_1 * 4, 64) + align(tile_1_1 * 8, 64) + 256 + 512 + 8192) */
 #include <stddef.h>
 #include <stdint.h>
@@ -743,7 +743,7 @@ static int is_stopped(const Frame *f)
 }
 
 /* tmp1[i,j] = sum[k](pow(A[i,k] - B[j,k], 2)) */
-enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 8 };
+enum { ROWS_1 = 6, VECTORS_1 = 2, COLUMNS_1 = VECTORS_1 * LANES, DEPTH_1 = 1024, NEAR_1 = 40960, BLOCK_1 = 6 };
 
 /* Packs the panel of `count` columns. */
 KERNEL static void pack_columns_1(const Frame *f, char *own, int64_t i, int64_t depth, int64_t place,
@@ -1323,9 +1323,9 @@ static int prepare(Frame *f, const ranked_args *args, int workers)
             size_align(size_mul(size_mul(size_align(tile_1_1, 8), extent_k), 4), 64));
     const int64_t at_kept_1 = f->at_kept_1 = size_add(at_packed_1,
             size_align(size_mul(size_mul(size_add(1, size_mul(size_min(1,
-            size_div(size_mul(size_align(tile_1_1, 8), extent_k), 40961)), 7)), extent_k), 96), 64));
+            size_div(size_mul(size_align(tile_1_1, 8), extent_k), 40961)), 5)), extent_k), 96), 64));
     const int64_t at_ranked_2 = f->at_ranked_2 = size_add(at_kept_1,
-            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(tile_1_1, 8)), 192), 64));
+            size_align(size_mul(size_mul(size_min(1, size_div(extent_k, 1025)), size_align(tile_1_1, 8)), 144), 64));
     const int64_t at_ranked_place_2 = f->at_ranked_place_2 = size_add(at_ranked_2,
             size_align(size_mul(size_add(size_mul(tile_1_1, 42), 16), 4), 64));
     const int64_t at_bounds_2 = f->at_bounds_2 = size_add(at_ranked_place_2,

@@ -362,6 +362,15 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
     store_lanes_u32v(p, stride, x, count);
 }
 
+enum { PAGES = 4, PAGE_LINES = 64, LINE_BYTES = 64, PAGES_BYTES = PAGES * PAGE_LINES * LINE_BYTES };
+
+/* The line that comes in the place of that at p. */
+INLINE const char *line_of_pages(const char *p)
+{
+    const uintptr_t line = (uintptr_t)p / LINE_BYTES, place = line % (PAGES * PAGE_LINES);
+    return (const char *)((line - place + place % PAGES * PAGE_LINES + place / PAGES) * LINE_BYTES);
+}
+
 /* a * b + c, rounded once; gcc contracts it by itself only in its own dialects of C, clang not where a * b is used twice. */
 INLINE f32v fma_f32v(f32v a, f32v b, f32v c)
 {
@@ -848,7 +857,7 @@ INLINE void multiply_1(const int height, const f32u *rows, int64_t row_step, int
         f32v right[VECTORS_1];
         HOLD_STEPS(one, three, five);
         PREFETCH(ahead);
-        PREFETCH_FAR(ahead + 16384);
+        PREFETCH_FAR(line_of_pages(ahead + PAGES_BYTES));
         ahead += ahead_step;
         UNROLL
         for (int v = 0; v < VECTORS_1; v++)
@@ -894,7 +903,7 @@ INLINE void multiply_pairs_1(const int height, const f32u *rows, int64_t row_ste
         UNROLL
         for (int point = 0; point < 2; point++) {
             PREFETCH(ahead);
-            PREFETCH_FAR(ahead + 16384);
+            PREFETCH_FAR(line_of_pages(ahead + PAGES_BYTES));
             ahead += ahead_step;
         }
         UNROLL
