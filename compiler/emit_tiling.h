@@ -113,7 +113,7 @@ const char *tiling_begin_leaving(Emitter *e, const Tiling *t, const char *first_
 const char *tiling_leave(Emitter *e, const Tiling *t);                                  /* behind each, */
 void tiling_leave_last(Emitter *e, const Tiling *t, const char *first_row);             /* and behind all panels */
 const char *tiling_ahead_lines(Emitter *e, const Tiling *t, const char *indent);            /* what comes nearer at each point, or leaves */
-const char *tiling_ask_kept(Emitter *e, const Tiling *t);                                   /* before a tile of a sweep, for the next one's sums */
+const char *tiling_ask_kept(Emitter *e, const Tiling *t);                                   /* before a tile: a sweep's next sums, or where its own go */
 const char *tiling_before_points(Emitter *e, const Tiling *t, bool is_tight);    /* and what stands before the loop over them */
 
 /* emit_pack.c: the bodies of functions */

@@ -96,11 +96,11 @@ typedef struct Target {
     bool masks;                   /* a vector is stored under a mask, beside arithmetic: places of extrema wait in memory */
     const char *attribute;        /* of every function: __attribute__((target("..."))); "" for none */
     const char *features;         /* of the library's `//{ name@feature`, separated by blanks */
-    const char *cpu;              /* what the CPU must report, separated by blanks, as einc doctor spells it, or its maker */
+    const char *cpu;              /* what the CPU must report, separated by blanks, as einc doctor spells it; its maker, too */
     const char *permission;       /* the library's function that asks the system for what is not given unasked; or NULL */
     int l1_bytes, l2_bytes;
     int streams;                  /* so many rows of memory its own prefetching follows best; 0: more, which are asked for */
-    bool by_pages;                /* memory comes faster where a line of each of several pages is asked for in turn, and rows a page before */
+    bool by_pages;                /* memory comes faster where a line of each of several pages is asked for in turn, rows a page before, and what sums go to */
     int in_order;                 /* and at half its speed where not all of a page is: of lines in pages of their own so many are read from
                                    * begin to end together; 0: their order is all the same */
     bool lines_apart;             /* but columns that are met in place without a sweep come faster a tile's own lines at a time */

@@ -13,7 +13,7 @@
 
 const char *const cpu_features[] = { "sse4.2", "avx", "f16c", "fma", "avx2", "avx_vnni", "avx512f", "avx512bw", "avx512dq",
                                      "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16",
-                                     "amx_int8", "sha_ni", "neon", "sve", NULL };
+                                     "amx_int8", "sha_ni", "intel", "neon", "sve", NULL };
 
 #if defined(__x86_64__)
 

@@ -1,6 +1,7 @@
 """einc compile: a file, its header and a main() are a program, for one instruction set and for several in one file; the
 same input gives the same bytes; each compiler is content. About 40 s."""
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -121,6 +122,19 @@ def check_refused():
                   result.returncode, text(result.stderr))
 
 
+def check_maker():
+    """Intel's cores have a target of their own, which a file of several asks the CPU's maker for."""
+    with open("/proc/cpuinfo") as lines:
+        words = lines.read()
+    its = "GenuineIntel" in words and "avx512_bf16" in words and "avx512_vnni" in words
+    said = text(good("doctor"))
+    check("sapphirerapids" in said and ("sapphirerapids (not" not in said) == its, said)
+    good("compile", "ij,jk->ik", "-o", "kernel.c", "--name", "kernel", "--target", "portable,avx512bf16,sapphirerapids")
+    with open("kernel.c") as lines:
+        asked = re.findall(r'__builtin_cpu_is\("intel"\)\)\n +return (\w+)\(', lines.read())
+    check(asked == ["kernel_workspace_sapphirerapids", "kernel_sapphirerapids"], asked)
+
+
 def check_bytes():
     """The same input, the same bytes, wherever it stands; another target, others."""
     for target in ("portable", "avx512", "avx2,avx512"):
@@ -200,6 +214,7 @@ def main():
         check_fast_math()
         check_dispatch()
         check_refused()
+        check_maker()
         check_bytes()
         check_long_chains()
         check_mistakes()
