@@ -6,7 +6,8 @@
 
 enum { GUESS = 64, FACTORS_LEAST = 3 };
 
-/* An order that stores something has to cost less than one nest by this factor; one that does not, by the other. */
+/* An order that stores something has to cost less by this factor than one nest that runs as a tiled product; any other order than one nest
+ * by the other. */
 static const double worth_storing = 0.5, worth_grouping = 0.8;
 
 typedef struct Orders {
@@ -240,6 +241,13 @@ bool order_stores(const Ordered *o, int node)
     return node < leaves ? order_reduces_leaf(o, node) : o->nodes[node].sums && !is_multiplied(o, 2 * leaves - 2, node);
 }
 
+/* Whether one nest runs as a tiled product, its factors grouped into two sides. */
+static bool is_tiled(const Orders *orders, const Term *reduction)
+{
+    Product product;
+    return product_match(orders->arena, reduction, &product) && product_pays(&product, orders->nests, orders->extents, NULL, 0, NULL);
+}
+
 static bool pays(const Orders *orders, const Ordered *o, double cost)
 {
     int leaves = o->network.leaf_count;
@@ -252,7 +260,8 @@ static bool pays(const Orders *orders, const Ordered *o, double cost)
                                o->nodes[l].size, true, false);
     const Term *top = semiring_top(o->reduction);
     double naive = points(orders, top->indices, top->rank) * leaves;
-    return cost < BEYOND && (orders->nests == NESTS_TILED || cost < naive * (stores ? worth_storing : worth_grouping));
+    double worth = stores && is_tiled(orders, o->reduction) ? worth_storing : worth_grouping;
+    return cost < BEYOND && (orders->nests == NESTS_TILED || cost < naive * worth);
 }
 
 /* ---- what is said about it ---- */
