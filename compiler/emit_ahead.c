@@ -132,7 +132,7 @@ const char *tiling_panels_are_far(Emitter *e, const Tiling *t)
 /* Whether the next panel is asked for. Where many of its words are taken at once it comes by itself. */
 bool tiling_asks_panels(const Tiling *t)
 {
-    return t->c->deep_block == 0 && !t->c->columns_unasked;
+    return t->c->deep_block == 0 && !t->c->columns_unasked && !tiling_comes(t);
 }
 
 /* Whether rows of tiles in registers are asked for by pages: nothing else may be. */
@@ -221,13 +221,49 @@ void tiling_find_ahead(Emitter *e, const Tiling *t, const char *row)
                   t->c->group, t->may_pass && t->c->close ? emit_text(e, "size_min(height, ROWS_%d)", n) : "height", bytes);
 }
 
+/* A side's numbers for the next sweep: where they begin, and how many bytes they take, if a unit of work has nearly all that lies there. */
+static const char *next_range(Emitter *e, const Tiling *t, const Term *read)
+{
+    const Contract *c = t->c;
+    const IndexSet *sets[] = { &c->kept_rows, &c->rows, &c->columns, &c->depth };
+    const Index *outer = c->depth.list[0];
+    int size = (int)dtype_size(read->read.tensor->dtype);
+    const char *own = emit_text(e, "%d", size);
+    emit_push(e);
+    for (int s = 0; s < 4; s++)
+        for (int i = 0; i < sets[s]->count; i++) {
+            const Index *index = sets[s]->list[i];
+            emit_bind(e, index, index == outer ? "sweep_to" : tiling_first(e, index));
+            if (index != outer && term_has_index(read, index))
+                own = emit_text(e, "%s * %s", tiling_extent_here(e, index), own);
+        }
+    const char *pointer = emit_pointer(e, read), *apart = emit_stride(e, read->read.tensor, read->read.positions, outer);
+    emit_pop(e);
+    return emit_text(e, "%s, without_gaps(%s * %d, %s) * (sweep_to - sweep_from)", pointer, apart, size, own);
+}
+
+/* Of what all tiles' points ask for while a sweep is multiplied. */
+void tiling_find_following(Emitter *e, const Tiling *t)
+{
+    const IndexSet *rows = &t->c->rows, *kept = &t->c->kept_rows;
+    const char *met = emit_text(e, "tiles * depth * size_ceil_div(%s, ROWS_%d)", tiling_extent_here(e, tiling_last(rows)), t->number);
+    for (int i = 0; i < kept->count; i++)
+        met = emit_text(e, "%s * %s", met, tiling_extent_here(e, kept->list[i]));
+    for (int i = 0; i < rows->count - 1; i++)
+        met = emit_text(e, "%s * %s", met, tiling_extent_here(e, rows->list[i]));
+    emit_line(e, "/* Beside the products comes what the next sweep reads, rows and columns, as they lie in memory. */");
+    emit_line(e, "Following next_sweep = follow(%s,", next_range(e, t, t->c->comes[0]));
+    emit_line(e, "        %s,", next_range(e, t, t->c->comes[1]));
+    emit_line(e, "        %s);", met);
+}
+
 /* A sweep's sums are those of all tiles of a unit of work, which come from afar. Where what comes from memory has to be asked for, so has
  * what a tile's sums will be stored to. */
 const char *tiling_ask_kept(Emitter *e, const Tiling *t)
 {
     const int numbers = CONTRACT_LINE / (int)dtype_size(t->dtype);
     if (t->c->sweep)
-        return t->c->columns_unasked ? "" : emit_text(e, "for (int at = 0; at < height * COLUMNS_%d; at += %d)    /* the next tile's sums */\n"
+        return t->c->columns_unasked || tiling_comes(t) ? "" : emit_text(e, "for (int at = 0; at < height * COLUMNS_%d; at += %d)    /* the next tile's sums */\n"
                                                          "    PREFETCH_FAR(kept + ROWS_%d * COLUMNS_%d + at);\n", t->number, numbers, t->number, t->number);
     const Target *target = e->plan->target;
     if (!target->by_pages || !tiling_asks_result(e, t) || tiling_has_registers(t) || t->in_pieces || !t->is_stored || tiling_where(t))

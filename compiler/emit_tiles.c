@@ -207,6 +207,50 @@ static void bring_rows(const Tiling *t, Text *text, const char *comes, const cha
     text_print(text, "    else if (block == 1%s)\n        ahead = (const char *)(%s);\n", comes, next_panel);
 }
 
+/* Of each panel all rows of the block, so that it stays near. */
+static const char *each_row_tile(Emitter *e, const Tiling *t, const char *const calls[8])
+{
+    int n = t->number;
+    const char *row = t->names[tiling_last(&t->c->rows)->id], *from = tiling_block_start(e, t), *to = tiling_block_stop(e, t);
+    bool along = tiling_packs_tiles(t), stores = tiling_asks_result(e, t);
+    Text inner = text_new(e->arena);
+    const char *comes = t->may_pass ? " && !passes" : "";
+    if (tiling_asks_panels(t))
+        text_print(&inner, "if (%s%s)\n    ahead = (const char *)(panels_%d + (%s + %sCOLUMNS_%d) * %s + done * COLUMNS_%d);\n",
+                   tiling_panels_are_far(e, t), comes, n, tiling_tile_place(t), turns(t) ? "(is_back ? -1 : 1) * " : "", n,
+                   tiling_panel_depth(t), n);
+    bool meets = tiling_has_reach(t);
+    text_put(&inner, tiling_meets_columns(e, t) ? tiling_panel_lines(e, t) : "");
+    text_put(&inner, meets ? "at_tile = 0;\n" : "");
+    text_put(&inner, tiling_begin_leaving(e, t, from));
+    text_print(&inner, "for (%s = %s; %s < %s; %s += height%s) {\n", row, from, row, to, row, meets ? ", at_tile++" : "");
+    text_print(&inner, "    height = %s;\n", tile_height(e, t));
+    tiling_lines(&inner, "    ", tiling_reach_lines(e, t, calls[7]));
+    if (along)
+        text_print(&inner, "    %s\n", tiling_points_apart(e, t));
+    const char *first_point = t->c->points_met.condition ? "first_point" : "done";
+    text_print(&inner, "    const %s *here = rows + (%s - %s) * %s%s;\n", emit_element(t->c->packed), row, from, along ? "tile_step" : "row_step",
+               t->c->window ? "" : emit_text(e, " + %s * k_step", first_point));
+    const char *next_panel = emit_text(e, "panels_%d + (%s + COLUMNS_%d) * %s", n, tiling_tile_place(t), n, tiling_panel_depth(t));
+    if (tiling_comes(t))
+        text_put(&inner, "    const char *const ahead = next_sweep.at;\n    const int64_t ahead_step = next_sweep.step;\n");
+    else if (tiling_brings_rows(t))
+        bring_rows(t, &inner, comes, next_panel);
+    else if (along)
+        text_print(&inner, "    if (block == 1%s)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : %s);\n", comes, next_panel);
+    if (t->is_stored)
+        tiling_lines(&inner, "    ", tiling_find_target(e, t));
+    if (stores)
+        tiling_lines(&inner, "    ", tiling_near_target(e, t));
+    if (tiling_meets_columns(e, t))
+        tiling_lines(&inner, "    ", tiling_ask_columns(e, t));
+    tiling_lines(&inner, "    ", calls[2]);
+    tiling_lines(&inner, "    ", tiling_leave(e, t));
+    tiling_lines(&inner, "    ", tiling_went_on(e, t));
+    text_print(&inner, "    %s;\n}\n", tiling_comes(t) ? "follow_on(&next_sweep, points)" : "ahead += points * ahead_step");
+    return inner.bytes;
+}
+
 /* The tiles of rows of one segment from `first` to `end`: all columns for each. A block of tiles
  * takes some of the contracted points after the others. */
 static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const char *end, const char *const calls[8])
@@ -231,7 +275,8 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         tiling_leave_odd(e, t);
     if (tiling_asks_in_order(e, t))
         emit_line(e, "Asked next_lines = ask_nothing();    /* of columns that come next, as they lie in memory */");
-    tiling_find_ahead(e, t, row);
+    if (!tiling_comes(t))
+        tiling_find_ahead(e, t, row);
     emit_line(e, "do {");
     e->scope->indent++;
     emit_line(e, "points = size_even(depth - done, %s);",
@@ -246,47 +291,13 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
     if (tiling_asks_in_order(e, t))
         tiling_find_asked(e, t);
     tiling_pass_block(e, t);
-    bool along = tiling_packs_tiles(t), stores = tiling_asks_result(e, t);
-    /* Of each panel all rows of the block, so that it stays near. */
-    Text inner = text_new(e->arena);
-    const char *comes = t->may_pass ? " && !passes" : "";
-    if (tiling_asks_panels(t))
-        text_print(&inner, "if (%s%s)\n    ahead = (const char *)(panels_%d + (%s + %sCOLUMNS_%d) * %s + done * COLUMNS_%d);\n",
-                   tiling_panels_are_far(e, t), comes, n, tiling_tile_place(t), turns(t) ? "(is_back ? -1 : 1) * " : "", n,
-                   tiling_panel_depth(t), n);
-    bool meets = tiling_has_reach(t);
-    text_put(&inner, tiling_meets_columns(e, t) ? tiling_panel_lines(e, t) : "");
-    text_put(&inner, meets ? "at_tile = 0;\n" : "");
-    text_put(&inner, tiling_begin_leaving(e, t, from));
-    text_print(&inner, "for (%s = %s; %s < %s; %s += height%s) {\n", row, from, row, to, row, meets ? ", at_tile++" : "");
-    text_print(&inner, "    height = %s;\n", tile_height(e, t));
-    tiling_lines(&inner, "    ", tiling_reach_lines(e, t, calls[7]));
-    if (along)
-        text_print(&inner, "    %s\n", tiling_points_apart(e, t));
-    const char *first_point = t->c->points_met.condition ? "first_point" : "done";
-    text_print(&inner, "    const %s *here = rows + (%s - %s) * %s%s;\n", emit_element(t->c->packed), row, from, along ? "tile_step" : "row_step",
-               t->c->window ? "" : emit_text(e, " + %s * k_step", first_point));
-    const char *next_panel = emit_text(e, "panels_%d + (%s + COLUMNS_%d) * %s", n, tiling_tile_place(t), n, tiling_panel_depth(t));
-    if (tiling_brings_rows(t))
-        bring_rows(t, &inner, comes, next_panel);
-    else if (along)
-        text_print(&inner, "    if (block == 1%s)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : %s);\n", comes, next_panel);
-    if (t->is_stored)
-        tiling_lines(&inner, "    ", tiling_find_target(e, t));
-    if (stores)
-        tiling_lines(&inner, "    ", tiling_near_target(e, t));
-    if (tiling_meets_columns(e, t))
-        tiling_lines(&inner, "    ", tiling_ask_columns(e, t));
-    tiling_lines(&inner, "    ", calls[2]);
-    tiling_lines(&inner, "    ", tiling_leave(e, t));
-    tiling_lines(&inner, "    ", tiling_went_on(e, t));
-    text_put(&inner, "    ahead += points * ahead_step;\n}\n");
+    const char *each = each_row_tile(e, t, calls);
     if (tiling_has_stage(t))
         emit_line(e, "int64_t next = 0;    /* of the runs on the stage, the first that is to leave */");
     if (turns(t))
-        tiling_each_tile_back(e, t, inner.bytes);
+        tiling_each_tile_back(e, t, each);
     else
-        tiling_each_tile(e, t, inner.bytes);
+        tiling_each_tile(e, t, each);
     tiling_leave_last(e, t, from);
     emit_line(e, "done += points;");
     if (t->c->sweep)
@@ -446,6 +457,8 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
         emit_line(e, "const int64_t block = BLOCK_%d;", t->number);
     else
         declare_block(e, t);
+    if (tiling_comes(t))
+        tiling_find_following(e, t);
     if (turns(t))
         emit_line(e, "int is_back = 1;");
     if (t->cuts)

@@ -17,7 +17,8 @@ static const char *const words[] = {
     "near", "seen", "total", "factors", "tile_lines", "point", "at", "column", "lines", "at_row", "leaving",
     "queue", "next", "last", "apart", "are_met", "is_met", "is_new", "next_unit", "further", "there", "there_apart", "panel_step", "panel_apart",
     "copies", "copy", "line", "asks", "follows", "by_pages", "coming", "kept_places", "tile_places", "places_from", "spot", "spots", "runs",
-    "asked", "block_rows", "target", "next_lines", "runs_left", "lines_left", "levels", "word_from", "word_to"
+    "asked", "block_rows", "target", "next_lines", "runs_left", "lines_left", "levels", "word_from", "word_to",
+    "next_sweep"
 };
 
 bool emit_tiling_uses(const char *name)
@@ -119,9 +120,14 @@ bool tiling_packs_tiles(const Tiling *t)
     return t->c->rows_along || t->c->rows_spread;
 }
 
+bool tiling_comes(const Tiling *t)
+{
+    return t->c->sweep && t->c->comes[0] && !t->c->columns_in_place;
+}
+
 bool tiling_brings_rows(const Tiling *t)
 {
-    return t->c->sweep && tiling_packs_tiles(t) && !t->c->columns_in_place;
+    return t->c->sweep && !tiling_comes(t) && tiling_packs_tiles(t) && !t->c->columns_in_place;
 }
 
 /* How far apart a tile's points are, where those of packed tiles are as far as these are high. */

@@ -46,7 +46,8 @@ const char *tiling_panel_depth(const Tiling *t);
 bool tiling_has_registers(const Tiling *t);  /* that hold tiles: templates/tiles.c */
 bool tiling_asks_further(const Tiling *t);   /* for rows that are read later than the next tile's */
 bool tiling_packs_tiles(const Tiling *t);    /* a point's numbers of all rows lie side by side, each tile for itself */
-bool tiling_brings_rows(const Tiling *t);    /* a sweep asks for such rows where they are in place */
+bool tiling_comes(const Tiling *t);          /* a sweep asks for all that the next one reads */
+bool tiling_brings_rows(const Tiling *t);    /* or for such rows where they are in place */
 const char *tiling_points_apart(Emitter *e, const Tiling *t);    /* of such tiles */
 const char *tiling_packed_step(Emitter *e, const Tiling *t);
 const char *tiling_is_flat(Emitter *e, const Tiling *t, const Term *side);    /* whether the points of a side that is read are equally far apart; NULL: it has one contracted index */
@@ -113,6 +114,7 @@ const char *tiling_begin_leaving(Emitter *e, const Tiling *t, const char *first_
 const char *tiling_leave(Emitter *e, const Tiling *t);                                  /* behind each, */
 void tiling_leave_last(Emitter *e, const Tiling *t, const char *first_row);             /* and behind all panels */
 const char *tiling_ahead_lines(Emitter *e, const Tiling *t, const char *indent);            /* what comes nearer at each point, or leaves */
+void tiling_find_following(Emitter *e, const Tiling *t);                                    /* what the next sweep reads */
 const char *tiling_ask_kept(Emitter *e, const Tiling *t);                                   /* before a tile: a sweep's next sums, or where its own go */
 const char *tiling_before_points(Emitter *e, const Tiling *t, bool is_tight);    /* and what stands before the loop over them */
 

@@ -248,7 +248,7 @@ Index *plan_added(const Planner *planner, const Step *step)
     Component components[STATE_COMPONENTS_MAX];
     const Output *output = &step->statement->outputs[0];
     const Term *root = step->root_count == 1 ? step->roots[0] : NULL;
-    if (!planner->plan->target->apart || !root || step->kind != STEP_STORE || step->contract || step->scatters || step->bounded ||
+    if (planner->plan->target->grid || !root || step->kind != STEP_STORE || step->contract || step->scatters || step->bounded ||
         step->loop_count < 2 || step->loops[step->loop_count - 1] != step->vector || step->statement->accumulate ||
         step->statement->output_count > 1 || output->partly || step->statement->swept || output->tensor->previous ||
         output->tensor->from_caller || state_components(root, components) != 1 || components[0].dtype != output->tensor->dtype)
@@ -259,7 +259,9 @@ Index *plan_added(const Planner *planner, const Step *step)
     Index *rows = root->reduce.over_count == 1 ? root->reduce.over[0] : NULL;
     double unit = rows ? planner_extent(planner, rows) * planner_extent(planner, step->vector) * (double)dtype_size(output->tensor->dtype) : 0;
     Largest largest = largest_of(planner, step);
-    bool adds = largest.simple && is_axis(&largest, rows, -2) && adds_rows(planner, step, rows, planner_kept_points(planner, step));
+    bool outermost = is_axis(&largest, rows, 0);    /* whose parts lie in one piece, too */
+    bool adds = largest.simple && is_axis(&largest, rows, -2) && (planner->plan->target->apart || !outermost) &&
+                adds_rows(planner, step, rows, planner_kept_points(planner, step));
     return adds && unit >= ROWS * STRETCH_BYTES ? rows : NULL;
 }
 
@@ -369,9 +371,9 @@ void plan_alone(Planner *planner, Launch *launch)
         return;
     }
     bool rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points);
-    if (rows && planner->plan->target->apart) {
+    if (rows) {    /* of each point of an outer index some lines lie together, which go down as fast, if states do */
         Largest largest = largest_of(planner, step);
-        rows = is_axis(&largest, split, 0);
+        rows = is_axis(&largest, split, 0) || (!planner->plan->target->apart && !plan_states_go_together(planner, step));
     }
     if (rows || (split && points < KEPT_ENOUGH && may_pay(planner, step, split, work * points))) {
         const Size *extent = size_extent(arena, split->origin), *most = planner_most_parts(planner, points);

@@ -70,14 +70,15 @@ static double units_of(Planner *planner, const Busy *busy, Step *const *group, i
     const Block *blocks = planner_common_blocks(planner, group, count, &block_count, &split);
     double units = 1, rows = 1, columns = 1;
     for (int b = 0; b < block_count; b++) {
-        double *points = &units;
+        double *points = &units, lanes = 1;
         for (int s = count - 1; s >= 0; s--) {
             const Contract *c = group[s]->contract;
             const Index *index = blocks[b].of_step[s];
+            lanes = !c && index == group[s]->vector ? planner->plan->lanes : lanes;    /* no less than a vector */
             points = c && indices_have(c->rows.list, c->rows.count, index)         ? &rows
                      : c && indices_have(c->columns.list, c->columns.count, index) ? &columns : points;
         }
-        *points *= fmax(planner_extent(planner, blocks[b].of_step[0]), 1);
+        *points *= fmax(ceil(planner_extent(planner, blocks[b].of_step[0]) / lanes), 1);
     }
     return split ? busy->units : fmin(units * fmax(rows / busy->rows, 1) * fmax(columns / busy->columns, 1), busy->units);
 }

@@ -115,13 +115,21 @@ bool step_has_points(const Step *step, const Term *term)
     return term_has_index(term, step->jammed) || (step->met && term_has_index(term, step->met));
 }
 
+bool plan_states_go_together(const Planner *planner, Step *step)
+{
+    for (int r = 0; r < step->root_count; r++)
+        if (!state_is_simple(step->roots[r]) && !state_takes_rows(step->roots[r]) && !adds_exponentials(planner, step))
+            return false;
+    return true;
+}
+
 /* Whether points along an index can go together, and what they read. */
 static bool go_together(const Planner *planner, Step *step, const Index *index, Reads *reads)
 {
-    *reads = (Reads){ .index = index, .lanes = step->vector_kept ? step->vector : NULL, .simple = true, .plain = true };
+    *reads = (Reads){ .index = index, .lanes = step->vector_kept ? step->vector : NULL, .plain = true };
+    reads->simple = plan_states_go_together(planner, step);
     for (int r = 0; r < step->root_count; r++) {
         reads->reduce = step->roots[r];
-        reads->simple &= state_is_simple(step->roots[r]) || state_takes_rows(step->roots[r]) || adds_exponentials(planner, step);
         term_each_below(planner->arena, step->roots[r]->reduce.argument, note_read, reads);
     }
     return reads->simple && reads->with && (reads->plain || !step->guard);

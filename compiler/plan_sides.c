@@ -13,8 +13,8 @@ typedef enum {
     LIES_APART
 } Lies;
 
-/* Cycles that an element costs when it is packed and when it is stored, beside its way to memory. */
-static const double pack_cycles[] = { [LIES_ALONG] = 0.2, [LIES_TURNED] = 0.5, [LIES_ACROSS] = 0.7, [LIES_APART] = 8 };
+/* What an element costs when it is packed and when it is stored, beside its way to memory, by what a vector's product takes. */
+static const double pack_cycles[] = { [LIES_ALONG] = 0.5, [LIES_TURNED] = 1, [LIES_ACROSS] = 1.2, [LIES_APART] = 8 };
 static const double store_cycles[] = { [LIES_ALONG] = 0.15, [LIES_TURNED] = 1.2, [LIES_APART] = 1.5 };
 
 enum {
@@ -25,6 +25,7 @@ enum {
     PLACES = 4096                 /* bytes after which lines have the same place in the first cache */
 };
 
+#define ROW_CYCLES 0.2            /* what a row's element costs that is met where it is, */
 #define WINDOW_CYCLES 0.25        /* what an element of a window costs more each time that it is packed as a column, */
 #define RUN_CYCLES 10.0           /* and a run of these */
 #define SHORT_CYCLES 0.6          /* what an element of such a run costs more */
@@ -328,7 +329,7 @@ static bool is_met_in_order(const Planner *planner, const Product *product, int 
 }
 
 /* What panels cost that come from behind the second cache for each block of a row index, beyond the products that they meet, where
- * rows have so many numbers. */
+ * rows have so many numbers. Those of a deep product of few results are a sweep's, which stay near. */
 static double far_cost(const Planner *planner, const Product *product, int left, const Index *column, double extent, double numbers)
 {
     const Target *target = planner->plan->target;
@@ -336,7 +337,8 @@ static double far_cost(const Planner *planner, const Product *product, int left,
     double size = (double)dtype_size(register_dtype(product->reduce->dtype)), depth = planner_points(planner, &over);
     double rows = planner_points(planner, &product->own[left]), panels = planner_points(planner, &product->own[1 - left]) * depth;
     double block = fmin(extent, target->tile->rows * ROW_BLOCK), products = block * size / target->vector_bytes;
-    return contract_is_near(planner, numbers * size, panels * size) || is_met_in_order(planner, product, 1 - left, column) ? 0
+    bool sweeps = panels * size > PANELS_MOST && rows * panels / fmax(depth, 1) * size <= target->l2_bytes / 4.0;
+    return sweeps || contract_is_near(planner, numbers * size, panels * size) || is_met_in_order(planner, product, 1 - left, column) ? 0
            : panels * ceil(rows / block) * fmax(size * FAR_CYCLES - products, 0);
 }
 
@@ -435,7 +437,10 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
     double numbers = window ? window_points(planner, window, NULL, 0, NULL) : rows * depth;
     double reads = row_read_cost(planner, product->side[left], window, lies), spots = window ? SPOT_CYCLES / sums : 0;
     bool in_place = lies == LIES_TURNED && product->side[left]->kind == TERM_READ;
-    double few = (PANELS_FEW - 1) * target->tile->vectors * target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
+    double panel = target->tile->vectors * target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
+    double few = (PANELS_FEW - 1) * panel;
+    if (!window && product->side[left]->kind == TERM_READ && (in_place || (lies == LIES_ALONG && columns <= PANELS_FEW * panel)))
+        reads = ROW_CYCLES;    /* met where they are */
     if (!in_place || columns > few || is_scattered(planner, product->side[left], row, &over))    /* others are read beside their products */
         reads += read_cycles(planner, product->side[left], numbers);
     return numbers * reads + rows * columns * store + rows * depth * vectors * (fmax(1, SUMS_BUSY / sums) + spots) * product_cycles(planner, product->reduce) +

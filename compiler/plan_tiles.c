@@ -1,6 +1,5 @@
 /* How much of each side of a tiled product a unit of work takes; plan_room.c has what it stores on the way. */
 #include <math.h>
-#include <string.h>
 
 #include "planning.h"
 
@@ -323,53 +322,6 @@ static void tile_on_grid(Planner *planner, Launch *launch, int place)
     }
 }
 
-static void add_low(Contract *c, int64_t height)
-{
-    for (int i = 0; i < LOW_TILES && height > 0 && height < c->tile_rows; i++)
-        if (c->low[i] == 0 || c->low[i] == height) {
-            c->low[i] = (int)height;
-            return;
-        }
-}
-
-int64_t planner_next_height(int64_t left, int64_t most)
-{
-    return left <= most ? left : left - most >= most / 2 ? most : most - most / 2;
-}
-
-/* Blocks of a unit's rows have nearly as many tiles each: a few at its end would meet all panels for themselves. */
-static void even_block(const Planner *planner, const Launch *launch, int place, const double *tiles, Contract *c)
-{
-    const Index *row = c->rows.list[c->rows.count - 1];
-    double rows = planner_extent(planner, row);
-    for (int b = 0; b < launch->block_count; b++)
-        rows = launch->blocks[b].of_step[place] == row ? fmin(tiles[b], rows) : rows;
-    double count = ceil(rows / c->tile_rows), blocks = ceil(count / c->row_block);
-    if (blocks > 1 && !c->sweep && !c->tile->dot)
-        c->row_block = (int)ceil(count / blocks);
-}
-
-/* How high the last tiles of a unit's rows are, which each row's products go faster for. */
-static void set_low(const Planner *planner, const Launch *launch, int place, const double *tiles, Contract *c)
-{
-    const Index *row = c->rows.list[c->rows.count - 1];
-    int64_t extent = planner->hints->extents ? planner->hints->extents->of[row->origin->id] : -1;
-    int64_t unit = extent, most = c->tile_rows;
-    for (int b = 0; b < launch->block_count; b++)
-        unit = launch->blocks[b].of_step[place] == row && tiles[b] < (double)extent ? (int64_t)tiles[b] : unit;
-    memset(c->low, 0, sizeof c->low);
-    if (extent <= 0 || unit <= 0)
-        return;
-    const int64_t units[] = { unit, extent % unit };
-    for (int u = 0; u < 2; u++) {
-        int64_t left = units[u] <= 2 * most ? units[u] : most + units[u] % most;    /* behind whole tiles */
-        for (int64_t next; left > 0; left -= next) {
-            next = planner_next_height(left, most);
-            add_low(c, next);
-        }
-    }
-}
-
 /* The points of a unit of work that gets at most so many, if all get as many, in whole tiles. */
 static double even_share(double all, double most, int tile)
 {
@@ -479,6 +431,21 @@ static double fewer_columns(const Planner *planner, const Launch *launch, const 
     return columns;
 }
 
+/* Steps without a product have whole vectors along their lanes, as far as what is stored has room. */
+static void whole_vectors(const Planner *planner, const Launch *launch, double room, double *tiles)
+{
+    for (int b = 0; b < launch->block_count; b++)
+        for (int s = 0; s < launch->step_count; s++) {
+            const Step *step = launch->steps[s];
+            const double cut = tiles[b], lanes = planner->plan->lanes;
+            if (step->contract || !step->vector_kept || launch->blocks[b].of_step[s] != step->vector)
+                continue;
+            tiles[b] = fmin(ceil(cut / lanes) * lanes, fmax(planner_extent(planner, step->vector), 1));
+            if (tiles[b] > cut && temporary_bytes(planner, launch, tiles) > room)
+                tiles[b] = cut;
+        }
+}
+
 /* Columns as many as their packed panels may take, at most; rows as many as pay for the packing, if enough units are
  * left; of batches one. */
 void contract_tiles(Planner *planner, Launch *launch)
@@ -554,6 +521,8 @@ void contract_tiles(Planner *planner, Launch *launch)
     rows = planner->hints->smallest_tiles ? 1 : rows;
     shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
     double least = UNIT_ROWS_LEAST, units = c->tile->dot || c->parts ? TILES_UNITS_LEAST : UNITS_LEAST;
+    if (c->sweep && c->comes[0])    /* what has some rows alone asks for none of the next sweep's */
+        units = WORKERS_LEAST;
     if (c->tile->dot || c->parts)
         least = fmax(least, WORK_LEAST / (fmin(columns * fixed, planner_points(planner, &c->columns)) * planner_points(planner, &c->depth)));
     double unhalved = rows;
@@ -584,10 +553,11 @@ void contract_tiles(Planner *planner, Launch *launch)
     rows = fit_stored(planner, launch, c, place, room_behind, rows, columns, tiles);
     if (small && rows > c->tile_rows && rows < all_rows)    /* whole tiles */
         shrink(planner, launch, c, place, ROLE_ROW, floor(rows / c->tile_rows) * c->tile_rows, tiles);
+    if (!planner->hints->smallest_tiles && launch->step_count > 1)
+        whole_vectors(planner, launch, room_behind, tiles);
     for (int s = place; s < launch->step_count; s++)
         if (launch->steps[s]->contract) {
-            even_block(planner, launch, s, tiles, launch->steps[s]->contract);
-            set_low(planner, launch, s, tiles, launch->steps[s]->contract);
+            contract_set_heights(planner, launch, s, tiles);
         }
     set_tiles(planner, launch, tiles, launch->block_count - (split != NULL));
 }

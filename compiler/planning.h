@@ -79,6 +79,7 @@ void plan_dot(const Planner *planner, Step *step);
 /* plan_jam.c: chooses the loop whose points go together; of a step whose reductions are split, that of the rows it adds; and the same
  * of one whose reductions are not */
 void plan_jam(Planner *planner, const Launch *launch, int place);
+bool plan_states_go_together(const Planner *planner, Step *step);    /* of points; sets the step's guard, as these do */
 void plan_points(const Planner *planner, Step *step);
 
 /* plan_nest.c: whether what a product takes in loops and in tiles can be said: it is one of numbers that are read, and its points are known
@@ -215,6 +216,8 @@ double contract_near(const Target *target);      /* panels of at most so many by
 /* Whether panels of a unit of work do: those of all columns, or of some for which rows come again that are near themselves. */
 bool contract_is_near(const Planner *planner, double rows_bytes, double columns_bytes);
 void contract_tiles(Planner *planner, Launch *launch);    /* the blocks of a launch that has a tiled product */
+/* plan_heights.c: of a unit of work that has so much of each block */
+void contract_set_heights(const Planner *planner, const Launch *launch, int place, const double *tiles);
 bool contract_meets_again(const Launch *launch, const Step *step);       /* units of work that follow each other may have the same columns */
 
 /* plan_room.c: what a tiled product stores on the way; `end`: of the worker's part */

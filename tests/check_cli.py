@@ -269,8 +269,9 @@ def check_explain():
     for memory in ("8000", "100000", "1000000"):
         said = text(good("explain", "ck,kn->cn", "-d", "c=8,k=8192,n=16384", "--target", "avx2", "--memory", memory))
         check("8 points at a time" in said and "tiles of 24 columns" in said, "a budget for the sums of a few rows:", said)
-    for memory, parts, points in ("1000000", True, 896), ("600000", True, 585), ("300000", False, 292), ("100000", False, 97):
-        said = text(good("explain", "kc,kn->cn", "-d", "k=500000,c=64,n=64", "--target", "avx2", "--memory", memory))
+    for layout, memory, parts, points in (("kc,kn", "400000", True, 96), ("kc,kn", "100000", False, 96), ("kc,kn", "80000", False, 78),
+                                          ("kc,nk", "600000", True, 384), ("kc,nk", "300000", False, 292), ("kc,nk", "100000", False, 97)):
+        said = text(good("explain", layout + "->cn", "-d", "k=500000,c=64,n=64", "--target", "avx2", "--memory", memory))
         check(("in parts" in said) == parts and "%d points at a time" % points in said, "a budget for a deep product:", said)
     said = text(good("explain", "ij,jk->ik", "-d", "i=999,j=999,k=999", "--target", "amx", "--precision", "bf16x6"))
     check(" at 170.7 flop and " in said, said)    # six products for one

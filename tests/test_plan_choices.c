@@ -311,7 +311,7 @@ static void rows_of_memory_are_far_apart(void **unused)
         bool is_apart, is_added;
     } cases[] = {
         { "bk,bkd->bd", "avx2", 4000, 128, true, true },           { "bk,bkd->bd", "avx2", 4000, 3000, true, true },
-        { "bk,bkd->bd", "avx2", 100, 128, false, false },          { "bk,bkd->bd", "avx512", 4000, 128, false, false },
+        { "bk,bkd->bd", "avx2", 100, 128, false, false },          { "bk,bkd->bd", "avx512", 4000, 128, true, true },
         { "bk,bkd->bd:f16", "avx2", 4000, 128, false, false },
         { "bd,bkd->bk", "avx2", 4000, 128, true, false },          { "bd,bkd->bk", "avx512", 4000, 128, false, false },
         { "bd,bkd:bf16->bk", "avx2", 4000, 128, true, false },     { "bkd->bk", "avx2", 4000, 128, true, false },
@@ -319,6 +319,7 @@ static void rows_of_memory_are_far_apart(void **unused)
         { "bk,kbd->bd", "avx2", 4000, 128, true, false },          { "bk,kbd->bd", "avx512", 4000, 128, false, false },
         { "b,bkd->bd", "avx2", 4000, 128, true, true },            { "bkd | where(@k < 9, _, 0) | sum k", "avx2", 4000, 128, false, false },
         { "bkd | max k", "avx2", 4000, 128, true, true },          { "bkd | argmax k", "avx2", 4000, 128, false, false },
+        { "kbd->bd", "avx512", 4000, 128, false, false },          { "bkd->bd", "avx512bf16", 4000, 128, true, true },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CompileOptions options = { .target = target_find(cases[i].target) };
@@ -436,7 +437,7 @@ static void weights_are_rows(void **unused)
         { "ck,nk->cn", "avx512bf16", 8, 'c' },             { "ck:bf16,nk:bf16->cn", "avx512bf16", 12, 'c' },
         { "ck:i8,nk:i8->cn", "avx512bf16", 8, 'c' },       { "ck,nk:f16->cn", "avx512bf16", 14, 'c' },
         { "ck,nk:i8->cn", "avx512", 14, 'c' },               { "ck:bf16,nk:bf16->cn", "amx", 8, 'c' },
-        { "ck,nk->cn", "avx512bf16", 2000, 'n' },          { "ck:i8,kn:i8->cn", "avx512bf16", 16, 'n' },
+        { "ck,nk->cn", "avx512bf16", 12000, 'n' },          { "ck:i8,kn:i8->cn", "avx512bf16", 16, 'n' },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t shapes[2][2] = { { cases[i].tokens, 4096 }, { 11008, 4096 } };
@@ -503,19 +504,24 @@ static void deep_products_are_shared(void **unused)
 {
     (void)unused;
     static const struct { const char *expression, *target; int depth, rows, columns, parts, sweep; } cases[] = {
-        { "kc,kn->cn", "avx2", 500000, 64, 64, 16, 896 },     { "kc,kn->cn", "avx512bf16", 100000, 128, 500, 16, 896 },
-        { "kc,kn->cn | relu", "avx2", 40000, 64, 64, 16, 896 }, { "kc,kn->cn", "avx2", 7000, 64, 64, 6, 896 },
-        { "kc,kn->cn", "sapphirerapids", 10000, 128, 128, 13, 768 }, { "kc,kn->cn", "sapphirerapids", 5000, 200, 200, 6, 768 },
-        { "kc,kn->cn", "sapphirerapids", 1500, 128, 128, 0, 0 },     { "kc,kn->cn", "sapphirerapids", 2000, 500, 500, 0, 0 },
-        { "bkc,bkn->bcn", "sapphirerapids", 5000, 64, 64, 0, 768 },
+        { "kc,kn->cn", "avx2", 500000, 64, 64, 16, 96 },     { "kc,kn->cn", "avx512bf16", 100000, 128, 500, 16, 192 },
+        { "kc,kn->cn | relu", "avx2", 40000, 64, 64, 16, 96 }, { "kc,kn->cn", "avx2", 1700, 64, 64, 4, 96 },
+        { "kc,kn->cn", "sapphirerapids", 10000, 128, 128, 16, 192 }, { "kc,kn->cn", "sapphirerapids", 1500, 200, 200, 7, 192 },
+        { "kc,kn->cn", "sapphirerapids", 200, 128, 128, 0, 0 },     { "kc,kn->cn", "sapphirerapids", 2000, 500, 500, 0, 0 },
+        { "kc,nk->cn", "sapphirerapids", 10000, 128, 128, 13, 768 }, { "ck,kn->cn", "sapphirerapids", 1500, 128, 128, 0, 0 },
+        { "bkc,bkn->bcn", "sapphirerapids", 5000, 64, 64, 0, 96 },
         { "kc,kn->cn", "avx2", 500000, 64, 600, 0, 896 },     { "kc,kn->cn", "avx2", 1000000, 600, 600, 0, 896 },
         { "kc,kn->cn | max c", "avx2", 500000, 64, 64, 0, 0 }, { "kc,kn->cn", "avx2", 1000000, 4, 64, 16, 1280 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const int batch = cases[i].expression[0] == 'b';
-        int64_t shapes[2][3] = { { 16, cases[i].depth, cases[i].rows }, { 16, cases[i].depth, cases[i].columns } };
-        OperandSpec operands[] = { { .dtype = DTYPE_NONE, .rank = 2 + batch, .shape = shapes[0] + !batch },
-                                   { .dtype = DTYPE_NONE, .rank = 2 + batch, .shape = shapes[1] + !batch } };
+        int64_t shapes[2][3];
+        OperandSpec operands[2];
+        const char *letter = cases[i].expression;
+        for (int o = 0; o < 2; o++, letter++) {
+            operands[o] = (OperandSpec){ .dtype = DTYPE_NONE, .shape = shapes[o] };
+            for (; *letter >= 'a' && *letter <= 'z'; letter++)
+                shapes[o][operands[o].rank++] = *letter == 'k' ? cases[i].depth : *letter == 'c' ? cases[i].rows : *letter == 'n' ? cases[i].columns : 16;
+        }
         CompileOptions options = { .target = target_find(cases[i].target), .check = { .operands = operands, .operand_count = 2 } };
         Planned *planned = plan_of(cases[i].expression, options);
         const Step *step = planned->plan->launches[0]->steps[0];
@@ -526,7 +532,7 @@ static void deep_products_are_shared(void **unused)
         }
         int64_t parts = step->split ? size_evaluate(step->parts, &(SizeValues){ of, NULL, 1 }) : 0;
         if (!step->contract || parts != cases[i].parts || step->contract->sweep != cases[i].sweep)
-            fail_msg("%s of %d points on %s: %ld parts, %d points at a time", cases[i].expression, cases[i].depth, cases[i].target, (long)parts,
+            fail_msg("%s of %d points, %d rows, %d columns on %s: %ld parts, %d points at a time", cases[i].expression, cases[i].depth, cases[i].rows, cases[i].columns, cases[i].target, (long)parts,
                      step->contract ? step->contract->sweep : -1);
         end(planned);
     }
