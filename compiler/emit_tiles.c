@@ -214,10 +214,10 @@ static const char *each_row_tile(Emitter *e, const Tiling *t, const char *const 
     const char *row = t->names[tiling_last(&t->c->rows)->id], *from = tiling_block_start(e, t), *to = tiling_block_stop(e, t);
     bool along = tiling_packs_tiles(t), stores = tiling_asks_result(e, t);
     Text inner = text_new(e->arena);
-    const char *comes = t->may_pass ? " && !passes" : "";
+    const char *unless = t->may_pass ? " && !passes" : "";
     if (tiling_asks_panels(t))
         text_print(&inner, "if (%s%s)\n    ahead = (const char *)(panels_%d + (%s + %sCOLUMNS_%d) * %s + done * COLUMNS_%d);\n",
-                   tiling_panels_are_far(e, t), comes, n, tiling_tile_place(t), turns(t) ? "(is_back ? -1 : 1) * " : "", n,
+                   tiling_panels_are_far(e, t), unless, n, tiling_tile_place(t), turns(t) ? "(is_back ? -1 : 1) * " : "", n,
                    tiling_panel_depth(t), n);
     bool meets = tiling_has_reach(t);
     text_put(&inner, tiling_meets_columns(e, t) ? tiling_panel_lines(e, t) : "");
@@ -235,9 +235,9 @@ static const char *each_row_tile(Emitter *e, const Tiling *t, const char *const 
     if (tiling_comes(t))
         text_put(&inner, "    const char *const ahead = next_sweep.at;\n    const int64_t ahead_step = next_sweep.step;\n");
     else if (tiling_brings_rows(t))
-        bring_rows(t, &inner, comes, next_panel);
+        bring_rows(t, &inner, unless, next_panel);
     else if (along)
-        text_print(&inner, "    if (block == 1%s)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : %s);\n", comes, next_panel);
+        text_print(&inner, "    if (block == 1%s)\n        ahead = (const char *)(k_apart ? here + 16 * k_apart : %s);\n", unless, next_panel);
     if (t->is_stored)
         tiling_lines(&inner, "    ", tiling_find_target(e, t));
     if (stores)

@@ -330,6 +330,9 @@ static const Term *comes_in_order(const Planner *planner, const Contract *c, con
     const IndexSet *sets[] = { &c->kept_rows, &c->rows, &c->columns, &c->depth };
     const Index *outer = c->depth.list[0];
     double numbers = 1;
+    for (int a = 0; read && a < read->read.tensor->rank; a++)
+        if (!position_is_plain(&read->read.positions[a]))
+            return NULL;
     for (int s = 0; read && s < 4; s++)
         for (int i = 0; i < sets[s]->count; i++)
             if (sets[s]->list[i] != outer && term_has_index(read, sets[s]->list[i]))
@@ -376,7 +379,9 @@ static int sweep_of(const Planner *planner, const Step *step, const Contract *c,
     double size = (double)dtype_size(dtype), most = room / size;    /* words */
     bool soon = sums_of(planner, c) * size <= planner->plan->target->l1_bytes / 2.0;
     double inner = depth / fmax(planner_extent(planner, c->depth.list[0]), 1);
-    double sweep = c->comes[0] ? (soon ? SWEEP_SOON : SWEEP_COMES) : c->sweep_far ? SWEEP_FAR : fmax(SWEEP, fmin(SWEEP_BYTES, contract_near(planner->plan->target) / SWEEP_NEAR) / size);
+    double sweep = c->comes[0]    ? soon ? SWEEP_SOON : SWEEP_COMES
+                   : c->sweep_far ? SWEEP_FAR
+                                  : fmax(SWEEP, fmin(SWEEP_BYTES, contract_near(planner->plan->target) / SWEEP_NEAR) / size);
     sweep = fmin(sweep, floor(most / fmin(columns, SWEEP_LEAST)));    /* a budget has room for few */
     double lines = inner * CONTRACT_LINE / (double)dtype_size(c->right->dtype);
     if (c->depth.count > 1 && lies_along(planner, c->right, c->depth.list[0]))
