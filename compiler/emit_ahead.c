@@ -132,7 +132,7 @@ const char *tiling_panels_are_far(Emitter *e, const Tiling *t)
 /* Whether the next panel is asked for. Where many of its words are taken at once it comes by itself. */
 bool tiling_asks_panels(const Tiling *t)
 {
-    return t->c->deep_block == 0 && !t->c->columns_unasked && !tiling_comes(t);
+    return t->c->deep_block == 0 && !t->c->columns_unasked && !tiling_asks_next(t);
 }
 
 /* Whether rows of tiles in registers are asked for by pages: nothing else may be. */
@@ -252,8 +252,8 @@ void tiling_find_following(Emitter *e, const Tiling *t)
     for (int i = 0; i < rows->count - 1; i++)
         met = emit_text(e, "%s * %s", met, tiling_extent_here(e, rows->list[i]));
     emit_line(e, "/* Beside the products comes what the next sweep reads, rows and columns, as they lie in memory. */");
-    emit_line(e, "Following next_sweep = follow(%s,", next_range(e, t, t->c->comes[0]));
-    emit_line(e, "        %s,", next_range(e, t, t->c->comes[1]));
+    emit_line(e, "Following next_sweep = follow(%s,", next_range(e, t, t->c->next_read[0]));
+    emit_line(e, "        %s,", next_range(e, t, t->c->next_read[1]));
     emit_line(e, "        %s);", met);
 }
 
@@ -263,7 +263,7 @@ const char *tiling_ask_kept(Emitter *e, const Tiling *t)
 {
     const int numbers = CONTRACT_LINE / (int)dtype_size(t->dtype);
     if (t->c->sweep)
-        return t->c->columns_unasked || tiling_comes(t) ? "" : emit_text(e, "for (int at = 0; at < height * COLUMNS_%d; at += %d)    /* the next tile's sums */\n"
+        return t->c->columns_unasked || tiling_asks_next(t) ? "" : emit_text(e, "for (int at = 0; at < height * COLUMNS_%d; at += %d)    /* the next tile's sums */\n"
                                                          "    PREFETCH_FAR(kept + ROWS_%d * COLUMNS_%d + at);\n", t->number, numbers, t->number, t->number);
     const Target *target = e->plan->target;
     if (!target->by_pages || !tiling_asks_result(e, t) || tiling_has_registers(t) || t->in_pieces || !t->is_stored || tiling_where(t))

@@ -232,7 +232,7 @@ static const char *each_row_tile(Emitter *e, const Tiling *t, const char *const 
     text_print(&inner, "    const %s *here = rows + (%s - %s) * %s%s;\n", emit_element(t->c->packed), row, from, along ? "tile_step" : "row_step",
                t->c->window ? "" : emit_text(e, " + %s * k_step", first_point));
     const char *next_panel = emit_text(e, "panels_%d + (%s + COLUMNS_%d) * %s", n, tiling_tile_place(t), n, tiling_panel_depth(t));
-    if (tiling_comes(t))
+    if (tiling_asks_next(t))
         text_put(&inner, "    const char *const ahead = next_sweep.at;\n    const int64_t ahead_step = next_sweep.step;\n");
     else if (tiling_brings_rows(t))
         bring_rows(t, &inner, unless, next_panel);
@@ -247,7 +247,7 @@ static const char *each_row_tile(Emitter *e, const Tiling *t, const char *const 
     tiling_lines(&inner, "    ", calls[2]);
     tiling_lines(&inner, "    ", tiling_leave(e, t));
     tiling_lines(&inner, "    ", tiling_went_on(e, t));
-    text_print(&inner, "    %s;\n}\n", tiling_comes(t) ? "follow_on(&next_sweep, points)" : "ahead += points * ahead_step");
+    text_print(&inner, "    %s;\n}\n", tiling_asks_next(t) ? "follow_on(&next_sweep, points)" : "ahead += points * ahead_step");
     return inner.bytes;
 }
 
@@ -275,7 +275,7 @@ static void emit_tiles(Emitter *e, const Tiling *t, const char *first, const cha
         tiling_leave_odd(e, t);
     if (tiling_asks_in_order(e, t))
         emit_line(e, "Asked next_lines = ask_nothing();    /* of columns that come next, as they lie in memory */");
-    if (!tiling_comes(t))
+    if (!tiling_asks_next(t))
         tiling_find_ahead(e, t, row);
     emit_line(e, "do {");
     e->scope->indent++;
@@ -457,7 +457,7 @@ const char *tiling_step(Emitter *e, Tiling *t, const char *const calls[8])
         emit_line(e, "const int64_t block = BLOCK_%d;", t->number);
     else
         declare_block(e, t);
-    if (tiling_comes(t))
+    if (tiling_asks_next(t))
         tiling_find_following(e, t);
     if (turns(t))
         emit_line(e, "int is_back = 1;");

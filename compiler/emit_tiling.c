@@ -120,14 +120,14 @@ bool tiling_packs_tiles(const Tiling *t)
     return t->c->rows_along || t->c->rows_spread;
 }
 
-bool tiling_comes(const Tiling *t)
+bool tiling_asks_next(const Tiling *t)
 {
-    return t->c->sweep && t->c->comes[0] && !t->c->columns_in_place;
+    return t->c->sweep && t->c->next_read[0] && !t->c->columns_in_place;
 }
 
 bool tiling_brings_rows(const Tiling *t)
 {
-    return t->c->sweep && !tiling_comes(t) && tiling_packs_tiles(t) && !t->c->columns_in_place;
+    return t->c->sweep && !tiling_asks_next(t) && tiling_packs_tiles(t) && !t->c->columns_in_place;
 }
 
 /* How far apart a tile's points are, where those of packed tiles are as far as these are high. */

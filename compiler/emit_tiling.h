@@ -46,7 +46,7 @@ const char *tiling_panel_depth(const Tiling *t);
 bool tiling_has_registers(const Tiling *t);  /* that hold tiles: templates/tiles.c */
 bool tiling_asks_further(const Tiling *t);   /* for rows that are read later than the next tile's */
 bool tiling_packs_tiles(const Tiling *t);    /* a point's numbers of all rows lie side by side, each tile for itself */
-bool tiling_comes(const Tiling *t);          /* a sweep asks for all that the next one reads */
+bool tiling_asks_next(const Tiling *t);      /* a sweep asks for all that the next one reads */
 bool tiling_brings_rows(const Tiling *t);    /* or for such rows where they are in place */
 const char *tiling_points_apart(Emitter *e, const Tiling *t);    /* of such tiles */
 const char *tiling_packed_step(Emitter *e, const Tiling *t);

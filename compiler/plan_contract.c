@@ -11,7 +11,7 @@ enum {
     SWEEP_BYTES = 3072,           /* or so many bytes of each column's where SWEEP_NEAR columns of them are near, */
     SWEEP_NEAR = 256,
     SWEEP_FAR = 896,              /* or so many where panels are far, for sums are kept far, too, */
-    SWEEP_COMES = 192, SWEEP_SOON = 96,    /* or so many where the next ones' come beside; the latter with sums in the first cache */
+    SWEEP_NEXT = 192, SWEEP_SOON = 96,    /* or so many where the next ones' come beside; the latter with sums in the first cache */
     SWEEP_COLUMNS = 512,          /* where fewer columns than these would have all of theirs packed, */
     SWEEP_COLUMNS_ALONG = 1024,   /* or than these where each point has its rows side by side, elsewhere than the next point's */
     DEPTH_FORCED = 24, DEEP_FORCED = 40, ROW_FORCED = 2, NEAR_FORCED = 1024,     /* short, for small arrays to reach all that a product does */
@@ -324,7 +324,7 @@ static double sums_of(const Planner *planner, const Contract *c)
 }
 
 /* What a sweep reads of a side, if its contracted points follow each other in memory, all of one before the next one's; else NULL. */
-static const Term *comes_in_order(const Planner *planner, const Contract *c, const Term *side)
+static const Term *read_in_order(const Planner *planner, const Contract *c, const Term *side)
 {
     const Term *read = plain_read(side);
     const IndexSet *sets[] = { &c->kept_rows, &c->rows, &c->columns, &c->depth };
@@ -340,13 +340,13 @@ static const Term *comes_in_order(const Planner *planner, const Contract *c, con
     return read && (double)side_stride(planner, read, outer) == numbers ? read : NULL;
 }
 
-/* What comes beside a sweep's products, whose sums leave room for it. */
-static void set_coming(const Planner *planner, Contract *c, Dtype dtype)
+/* What the next sweep reads, beside sums that leave room for it. */
+static void set_next_read(const Planner *planner, Contract *c, Dtype dtype)
 {
-    const Term *left = comes_in_order(planner, c, c->left), *right = comes_in_order(planner, c, c->right);
-    bool both = left && right && sums_of(planner, c) * (double)dtype_size(dtype) <= planner->plan->target->l2_bytes / 4.0;
-    c->comes[0] = both ? left : NULL;
-    c->comes[1] = both ? right : NULL;
+    const Term *left = read_in_order(planner, c, c->left), *right = read_in_order(planner, c, c->right);
+    bool both = left && right && sums_of(planner, c) * (double)dtype_size(dtype) <= planner->plan->target->l2_bytes / (double)NEXT_SUMS;
+    c->next_read[0] = both ? left : NULL;
+    c->next_read[1] = both ? right : NULL;
 }
 
 /* Whether all sums stay near, and panels of all points would not, or where they come in order all that is read would not: then that comes
@@ -355,7 +355,7 @@ static bool keeps_sums(const Planner *planner, const Contract *c, double columns
 {
     double rows = planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows), near = planner->plan->target->l2_bytes;
     double panels = columns * depth * size, all = (rows + columns) * depth * size;
-    return c->comes[0] ? panels > near / 16 || all > near / 2 : rows * columns * size <= near / 8 && panels > near * 3 / 8;
+    return c->next_read[0] ? panels > near / 16 || all > near / 2 : rows * columns * size <= near / 8 && panels > near * 3 / 8;
 }
 
 /* So many contracted points that panels of them all would be few columns, whose rows come anew for each: they are taken some
@@ -379,9 +379,9 @@ static int sweep_of(const Planner *planner, const Step *step, const Contract *c,
     double size = (double)dtype_size(dtype), most = room / size;    /* words */
     bool soon = sums_of(planner, c) * size <= planner->plan->target->l1_bytes / 2.0;
     double inner = depth / fmax(planner_extent(planner, c->depth.list[0]), 1);
-    double sweep = c->comes[0]    ? soon ? SWEEP_SOON : SWEEP_COMES
-                   : c->sweep_far ? SWEEP_FAR
-                                  : fmax(SWEEP, fmin(SWEEP_BYTES, contract_near(planner->plan->target) / SWEEP_NEAR) / size);
+    double sweep = c->next_read[0] ? soon ? SWEEP_SOON : SWEEP_NEXT
+                   : c->sweep_far  ? SWEEP_FAR
+                                   : fmax(SWEEP, fmin(SWEEP_BYTES, contract_near(planner->plan->target) / SWEEP_NEAR) / size);
     sweep = fmin(sweep, floor(most / fmin(columns, SWEEP_LEAST)));    /* a budget has room for few */
     double lines = inner * CONTRACT_LINE / (double)dtype_size(c->right->dtype);
     if (c->depth.count > 1 && lies_along(planner, c->right, c->depth.list[0]))
@@ -413,7 +413,7 @@ static Contract *plan_parts(Planner *planner, const Step *step, const Contract *
     c->across = c->within = NULL;
     c->window = NULL;
     c->sweep = 0;
-    c->comes[0] = c->comes[1] = NULL;
+    c->next_read[0] = c->next_read[1] = NULL;
     c->columns_met.condition = c->points_met.condition = NULL;
     set_blocks(planner, c, sum->dtype);
     return c;
@@ -510,7 +510,7 @@ Contract *plan_contract(Planner *planner, const Step *step)
     c->tames = is_tropical(c, component);
     set_reading(planner, step, c, &product.own[left], &sides, dtype);
     c->sweep_far = is_sweep_far(planner, c);
-    set_coming(planner, c, dtype);
+    set_next_read(planner, c, dtype);
     c->sweep = sweep_of(planner, step, c, dtype);
     c->sweep_whole = c->sweep && c->sweep == contract_sweep_whole(planner, c);
     c->read_along = read_along(planner, step, c, pays);

@@ -337,7 +337,7 @@ static double far_cost(const Planner *planner, const Product *product, int left,
     double size = (double)dtype_size(register_dtype(product->reduce->dtype)), depth = planner_points(planner, &over);
     double rows = planner_points(planner, &product->own[left]), panels = planner_points(planner, &product->own[1 - left]) * depth;
     double block = fmin(extent, target->tile->rows * ROW_BLOCK), products = block * size / target->vector_bytes;
-    bool sweeps = panels * size > PANELS_MOST && rows * panels / fmax(depth, 1) * size <= target->l2_bytes / 4.0;
+    bool sweeps = panels * size > PANELS_MOST && rows * panels / fmax(depth, 1) * size <= target->l2_bytes / (double)NEXT_SUMS;
     return sweeps || contract_is_near(planner, numbers * size, panels * size) || is_met_in_order(planner, product, 1 - left, column) ? 0
            : panels * ceil(rows / block) * fmax(size * FAR_CYCLES - products, 0);
 }

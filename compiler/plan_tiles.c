@@ -521,7 +521,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     rows = planner->hints->smallest_tiles ? 1 : rows;
     shrink(planner, launch, c, place, ROLE_ROW, rows < 1 ? 1 : rows, tiles);
     double least = UNIT_ROWS_LEAST, units = c->tile->dot || c->parts ? TILES_UNITS_LEAST : UNITS_LEAST;
-    if (c->sweep && c->comes[0])    /* what has some rows alone asks for none of the next sweep's */
+    if (c->sweep && c->next_read[0])    /* what has some rows alone asks for none of the next sweep's */
         units = WORKERS_LEAST;
     if (c->tile->dot || c->parts)
         least = fmax(least, WORK_LEAST / (fmin(columns * fixed, planner_points(planner, &c->columns)) * planner_points(planner, &c->depth)));

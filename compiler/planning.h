@@ -210,6 +210,7 @@ enum { SWEEP_LEAST = 128 };                      /* so many columns a sweep has 
 enum { RUNS_LEAST = 8 };                         /* units of work where memory is all that they wait for, of which one core has not all */
 enum { UNIT_ROWS_LEAST = 128, UNIT_COLUMNS_LEAST = 256 };    /* fewer in a unit of work are not worth packing the others for it */
 enum { SWEEP_FORCED = 40 };                      /* short, for small arrays to reach all that a product does */
+enum { NEXT_SUMS = 4 };                          /* sums of this part of the second cache leave room for what the next sweep reads */
 enum { SWEEP_SHORTEST = 64 };                      /* points of a sweep: fewer take less time than their sums' coming and going */
 enum { ROW_BLOCK = 8 };                            /* tiles of rows that meet a panel that is not near before the next */
 double contract_near(const Target *target);      /* panels of at most so many bytes stay near while all rows meet them */
