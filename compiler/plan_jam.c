@@ -425,7 +425,7 @@ static void jam_tile(const Planner *planner, Step *step)
     bool is_near = stay_near(planner, step->roots[0], planner_extent(planner, few));
     int most = step->vector_kept ? least_of(JAM_VECTORS, sums / 2) : JAM_ROWS;
     int vectors = step->vector_kept && step->statement->sweep ? best_jam(turns, most) : 2;    /* a sweep's rows come from memory whole */
-    if (step->vector_kept && turns == 3)    /* a third one alone would wait for its loads */
+    if (step->vector_kept && turns == 3 && planner->plan->target->masks)    /* a third one alone would wait for its loads; of 16 registers too few are left */
         vectors = 3;
     int spare = (planner->plan->target->registers - 1 - !step->vector_kept) / (1 + is_complex);    /* beside what comes anew for each that they meet */
     int meets = best_jam(planner_extent(planner, few), least_of(least_of(sums / vectors, spare / (vectors + 1)), is_near ? JAM_ROWS : MEET_MOST));

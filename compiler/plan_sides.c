@@ -439,8 +439,8 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
     bool in_place = lies == LIES_TURNED && product->side[left]->kind == TERM_READ;
     double panel = target->tile->vectors * target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
     double few = (PANELS_FEW - 1) * panel;
-    if (!window && product->side[left]->kind == TERM_READ && (in_place || (lies == LIES_ALONG && columns <= PANELS_FEW * panel)))
-        reads = ROW_CYCLES;    /* met where they are */
+    if (!window && !target->spreads && product->side[left]->kind == TERM_READ && (in_place || (lies == LIES_ALONG && columns <= PANELS_FEW * panel)))
+        reads = ROW_CYCLES;    /* met where they are, unless each is to fill a vector */
     if (!in_place || columns > few || is_scattered(planner, product->side[left], row, &over))    /* others are read beside their products */
         reads += read_cycles(planner, product->side[left], numbers);
     return numbers * reads + rows * columns * store + rows * depth * vectors * (fmax(1, SUMS_BUSY / sums) + spots) * product_cycles(planner, product->reduce) +
