@@ -25,7 +25,8 @@ SEED = int(os.environ.get("EINC_FUZZ_SEED", "1"))
 
 # How many programs, with which C compiler, for which targets, on how many data sets each, and with what else.
 SHARES = [
-    (800, CC, "portable,avx2,avx512", 20),
+    (400, CC, "portable,avx2,avx512", 20),
+    (400, instructions.QUICK + " " + CC, "portable,avx2,avx512", 20),
     (80, "clang", "portable,avx2,avx512", 20),
     (80, CC + " -DEINC_SCALAR", "portable", 20),
     (40, CC, "amx", 20),

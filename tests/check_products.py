@@ -684,7 +684,7 @@ def main():
             if not options.targets and others:    # each expression with one of the nests besides tiles
                 others = [others[number // 3 % len(others)]]
             for nests in [options.nests] if options.nests else [tiled, *others]:
-                os.environ['CC'] = used if options.targets or not target and nests == tiled else quick
+                os.environ['CC'] = used if options.targets or not target and nests == tiled and number % 2 else quick
                 few = 3 if nests != 'cost' else 1
                 precision, sets = options.precision, options.sets if nests == 'tiled' or 'S' in operands or 'L' in operands else min(options.sets, few)
                 if target == 'amx' and not options.targets and not is_narrow(operands):
