@@ -26,7 +26,7 @@ static const char *lead_body(Emitter *e)
 /* Whether a step's loop can begin where a line does: not where it is one of several, or begins elsewhere for another reason. */
 static bool has_lead(const Launch *launch, const Step *step)
 {
-    return launch->step_count == 1 && !launch->sweep && step->result && step->vector && !step->contract && !step->turned &&
+    return step->kind == STEP_STORE && launch->step_count == 1 && !launch->sweep && step->result && step->vector && !step->contract && !step->turned &&
            !step->jammed && !step->bounded;
 }
 

@@ -3,9 +3,9 @@
 
 #include "planning.h"
 
-/* Operations that scan a vector; what a number waits for the one before, where no other chain is on its way; of fewer
- * numbers there is one chain; what a number of a square takes that is turned. */
-enum { SCAN_STEPS = 10, SCAN_WAIT = 4, CHAINED = 8 };
+/* What a number of a scan waits for the one before, where no other chain is on its way; of fewer numbers there is one chain; what a number
+ * of a square takes that is turned. */
+enum { SCAN_WAIT = 4, CHAINED = 8 };
 #define TURNED 0.25
 enum { FOLD_TEAM = 16, REST = 8 };    /* what the states of a team cost to become one; and a vector that is not whole */
 
@@ -130,6 +130,12 @@ static double fold_cost(const Costing *c, const Term *term)
     return state_is_simple(term) ? 2 + 2 * log2(c->lanes) + (rest ? REST : 0) : 2 * c->lanes;
 }
 
+/* A vector is scanned in as many steps as it has halves, each a permutation and one more instruction, and has the last one's added. */
+static double scan_cost(const Costing *c)
+{
+    return 2 + 2 * log2(c->lanes);
+}
+
 /* Whether a loop without lanes ends before several chains of it would have begun. */
 static bool is_short(const Costing *c, const Term *reduce)
 {
@@ -157,7 +163,7 @@ static void cost_reduce(Costing *c, const Term *term)
     double elements = turns(c, term->reduce.argument, &in_lanes);
     c->cost += !in_lanes && (scans || is_short(c, term)) ? elements * SCAN_WAIT : elements;
     if (across)
-        c->cost += outside * (scans ? SCAN_STEPS : fold_cost(c, term));    /* a vector is scanned, or the lanes are folded into one */
+        c->cost += outside * (scans ? scan_cost(c) : fold_cost(c, term));
     c->loop_count = loops;
 }
 

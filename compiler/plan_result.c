@@ -25,9 +25,12 @@ static bool has_unit(const Step *step, const Tensor *tensor)
     return false;
 }
 
-/* Whether a step stores vectors side by side as they come: pointwise, from a tile's registers, or turned. */
+/* Whether a step stores vectors side by side as they come: pointwise, from a tile's registers, turned, or scanned along the lanes. */
 static bool stores_vectors(const Step *step, const Tensor *tensor)
 {
+    const Term *value = step->statement->outputs[0].value;
+    if (step->kind == STEP_SCAN)
+        return has_unit(step, tensor) && indices_have(value->reduce.over, value->reduce.over_count, step->vector);
     if (step->turned)
         return tensor->home->origin != NULL;
     if (step->contract)
@@ -50,7 +53,7 @@ void plan_result(Planner *planner, Step *step)
 {
     Arena *arena = planner->arena;
     const Tensor *tensor = step->statement->outputs[0].tensor;
-    if (step->kind != STEP_STORE || step->added || step->statement->output_count > 1 || step->statement->accumulate || planner->plan->target->grid ||
+    if ((step->kind != STEP_STORE && step->kind != STEP_SCAN) || step->added || step->statement->output_count > 1 || step->statement->accumulate || planner->plan->target->grid ||
         !stores_vectors(step, tensor) || is_read(planner->plan->lowered, tensor) ||
         dtype_kind(tensor->dtype) == KIND_COMPLEX || tensor->dtype == DTYPE_BOOL || tensor->dtype == DTYPE_I8 ||
         tensor->dtype == DTYPE_I16)

@@ -3,9 +3,9 @@
  *     ij -> ij | cumsum j
  *
  * target portable, 4 lanes
- * launch 1: block of i: 1436
+ * launch 1: block of i: 455
  *   step 1: scan out[i,j] = cumsum[j](A[i,j])
- *     loops j i, 4 lanes along i
+ *     loops i j, 4 lanes along j, past the caches from 32 MB, stride 1 expected: A axis 1, out axis 1
  * workspace 0 */
 #include <stddef.h>
 #include <stdint.h>
@@ -172,6 +172,25 @@ INLINE f32v from_bits_f32v(u32v bits)
     return x;
 }
 
+INLINE float lane_f32v(f32v x, int l)
+{
+#if EINC_VECTORS
+    return x[l];
+#else
+    (void)l;
+    return x;
+#endif
+}
+
+/* 0, 1, 2, ... */
+INLINE i32v lanes_i32v(void)
+{
+    static const int32_t lanes[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    i32v x;
+    memcpy(&x, lanes, sizeof x);
+    return x;
+}
+
 #if EINC_SHUFFLES
 /* Elements few apart, out of as many whole vectors, the last of which ends with the last of them. */
 INLINE u32v load_near_u32v(const void *p, const int stride)
@@ -240,6 +259,59 @@ INLINE void store_u32v(void *p, int64_t stride, u32v x, int count)
         store_lanes_u32v(p, stride, x, count);
 }
 
+/* Stores 16 bytes past the caches, at a multiple of 16. */
+INLINE void leave_quarter(char *p, const char *x)
+{
+#if EINC_VECTORS && defined(__SSE2__)
+    typedef float Quarter __attribute__((vector_size(16), may_alias));
+    Quarter y;
+    memcpy(&y, x, 16);
+#ifdef __clang__
+    __builtin_nontemporal_store(y, (Quarter *)p);
+#else
+    __builtin_ia32_movntps((float *)p, y);
+#endif
+#else
+    memcpy(p, x, 16);
+#endif
+}
+
+/* Stores x past the caches, 16 bytes at a time; 0 where that cannot be. */
+INLINE int stream_quarters(void *p, const void *x, int bytes)
+{
+    if ((uintptr_t)p % 16 || bytes % 16)
+        return 0;
+    UNROLL
+    for (int b = 0; b < bytes; b += 16)
+        leave_quarter((char *)p + b, (const char *)x + b);
+    return 1;
+}
+
+/* Stores x past the caches, which would read the line that it is in before; 0 where that cannot be. */
+INLINE int stream_bytes(void *p, const void *x, int bytes)
+{
+    return stream_quarters(p, x, bytes);
+}
+
+/* The same of the first bytes of a vector that has `whole` of them; of less than these where `past` is 2. */
+INLINE int stream_first(void *p, const void *x, int whole, int bytes, int past)
+{
+    if (bytes == whole)
+        return stream_bytes(p, x, whole);
+    if (past < 2 || whole < 16 || (uintptr_t)p % 16 || bytes % 16)
+        return 0;
+    for (int b = 0; b < bytes; b += 16)
+        leave_quarter((char *)p + b, (const char *)x + b);
+    return 1;
+}
+
+/* What was stored past the caches is there for other threads. */
+#if defined(__GNUC__) && defined(__SSE2__)
+#define STREAM_END() __asm__ volatile("sfence" : : : "memory")
+#else
+#define STREAM_END() ((void)0)
+#endif
+
 INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 {
     return from_bits_f32v(load_u32v(p, stride, count));
@@ -248,6 +320,28 @@ INLINE f32v load_f32v(const f32u *p, int64_t stride, int count)
 INLINE void store_f32v(f32u *p, int64_t stride, f32v x, int count)
 {
     store_u32v(p, stride, bits_f32v(x), count);
+}
+
+INLINE void stream_f32v(f32u *p, int64_t stride, f32v x, int count, int past)
+{
+    if (!past || stride != 1 || !stream_first(p, &x, sizeof x, count * (int)sizeof *p, past))
+        store_f32v(p, stride, x, count);
+}
+
+/* Each lane's number n lanes later; the first n are `first`. */
+INLINE f32v later_f32v(f32v x, int n, float first)
+{
+#if EINC_SHUFFLES
+    const i32v from = lanes_i32v() - n;
+    return __builtin_shuffle(splat_f32v(first), x, from + LANES);
+#else
+    float lanes[LANES], moved[LANES];
+    memcpy(lanes, &x, sizeof x);
+    for (int l = 0; l < LANES; l++)
+        moved[l] = l < n ? first : lanes[l - n];
+    memcpy(&x, moved, sizeof x);
+    return x;
+#endif
 }
 
 /* Helpers that run once a call are for any machine, whatever the kernel's instruction set. */
@@ -315,6 +409,15 @@ PLAIN int is_shape(const int64_t *shape, int rank)
     return 1;
 }
 
+/* How rows of a large result are stored past the caches, the first of them at p, the next so many bytes further: 2, all of them; 1,
+ * their whole vectors; 0, not at all. A line that goes past them in part takes 10 times as long unless the next row has the rest
+ * of it: so rows are whole pieces of 16 bytes without gaps, or whole lines, or long and the numbers before a line have a turn of their own. */
+PLAIN int stream_rows(const void *p, int64_t bytes, int64_t apart, int leads)
+{
+    const uint64_t odd = (uintptr_t)p | (uint64_t)bytes | (uint64_t)apart;
+    return odd % 16 == 0 && bytes == apart ? 2 : odd % 64 == 0 || (leads && bytes >= 4096);
+}
+
 /* One call: the operands, what follows from their shapes, and where tasks report a failure. */
 typedef struct Frame {
     cumulative_args in;    /* strides of axes of size 1 are 0 here */
@@ -322,6 +425,8 @@ typedef struct Frame {
     int64_t extent_j;
     int64_t units_1;
     int64_t grain_1, tasks_1;
+    int unit_1;    /* the lanes' strides are 1 */
+    int past_1;    /* whether the result is stored past the caches */
     int64_t shared;
     int64_t per_worker;
     char *workspace;
@@ -346,25 +451,46 @@ static int is_stopped(const Frame *f)
 }
 
 /* out[i,j] = cumsum[j](A[i,j]) */
-INLINE void step_1_at(const Frame *f, int64_t i, const int count)
+INLINE void step_1_at(const Frame *f, int64_t i, const int unit)
 {
     const int64_t extent_j = f->extent_j;
     const f32u *A = (const f32u *)f->in.A.data;
-    const int64_t A_0 = f->in.A.stride[0], A_1 = f->in.A.stride[1];
+    const int64_t A_0 = f->in.A.stride[0], A_1 = unit ? 1 : f->in.A.stride[1];
     f32u *out = (f32u *)f->in.out.data;
-    const int64_t out_0 = f->in.out.stride[0], out_1 = f->in.out.stride[1];
-    f32v sum = splat_f32v(0.0f);
-    for (int64_t j_2 = 0; j_2 < extent_j; j_2++) {
-        sum = sum + load_f32v(A + i * A_0 + j_2 * A_1, A_0, count);
-        store_f32v(out + i * out_0 + j_2 * out_1, out_0, sum, count);
+    const int64_t out_0 = f->in.out.stride[0], out_1 = unit ? 1 : f->in.out.stride[1];
+    float sum = 0.0f;
+    int64_t j_2 = 0;
+    for (; j_2 + LANES <= extent_j; j_2 += LANES) {
+        f32v sum_lanes = splat_f32v(0.0f);
+        sum_lanes = sum_lanes + load_f32v(A + i * A_0 + j_2 * A_1, A_1, LANES);
+        sum_lanes = sum_lanes + later_f32v(sum_lanes, 1, 0.0f);
+        sum_lanes = sum_lanes + later_f32v(sum_lanes, 2, 0.0f);
+        sum_lanes = sum_lanes + splat_f32v(sum);
+        sum = lane_f32v(sum_lanes, LANES - 1);
+        stream_f32v(out + i * out_0 + j_2 * out_1, out_1, sum_lanes, LANES, f->past_1);
+    }
+    if (j_2 < extent_j) {
+        const int rest_2 = (int)(extent_j - j_2);
+        f32v sum_lanes_2 = splat_f32v(0.0f);
+        sum_lanes_2 = sum_lanes_2 + load_f32v(A + i * A_0 + j_2 * A_1, A_1, rest_2);
+        sum_lanes_2 = sum_lanes_2 + later_f32v(sum_lanes_2, 1, 0.0f);
+        sum_lanes_2 = sum_lanes_2 + later_f32v(sum_lanes_2, 2, 0.0f);
+        sum_lanes_2 = sum_lanes_2 + splat_f32v(sum);
+        sum = lane_f32v(sum_lanes_2, rest_2 - 1);
+        stream_f32v(out + i * out_0 + j_2 * out_1, out_1, sum_lanes_2, rest_2, f->past_1);
     }
 }
 
 KERNEL static void step_1(const Frame *frame, int64_t i_first, int64_t i_end)
 {
     const Frame unchanged = *frame, *f = &unchanged;
-    for (int64_t i = i_first; i < i_end; i += LANES)
-        step_1_at(f, i, (int)size_min(LANES, i_end - i));
+    if (f->unit_1) {
+        for (int64_t i = i_first; i < i_end; i++)
+            step_1_at(f, i, 1);
+    } else {
+        for (int64_t i = i_first; i < i_end; i++)
+            step_1_at(f, i, 0);
+    }
 }
 
 /* A task of launch 1: its units of work, each one tile of every block. */
@@ -375,9 +501,11 @@ static void launch_1(void *argument, int64_t task, int worker)
     const int64_t extent_i = f->extent_i;
     const int64_t units_end = size_min((task + 1) * f->grain_1, f->units_1);
     for (int64_t unit = task * f->grain_1; unit < units_end && !is_stopped(f); unit++) {
-        const int64_t i_first = unit * 1436, i_end = size_min(i_first + 1436, extent_i);
+        const int64_t i_first = unit * 455, i_end = size_min(i_first + 455, extent_i);
         step_1(f, i_first, i_end);
     }
+    if (f->past_1)
+        STREAM_END();
 }
 
 
@@ -409,10 +537,13 @@ static int prepare(Frame *f, const cumulative_args *args, int workers)
     const int64_t extent_j = f->extent_j = f->in.A.shape[1];
     if (f->in.out.shape[0] != extent_i || f->in.out.shape[1] != extent_j)
         return BAD_SHAPES;
-    f->units_1 = size_ceil_div(extent_i, 1436);
+    f->units_1 = size_ceil_div(extent_i, 455);
     const int64_t most_1 = size_min(size_max(size_ceil_div(size_mul(extent_i, extent_j), 16384), 1), 1024);
     f->grain_1 = size_max(size_ceil_div(f->units_1, most_1), 1);
     f->tasks_1 = size_ceil_div(f->units_1, f->grain_1);
+    f->unit_1 = f->in.A.stride[1] == 1 && f->in.out.stride[1] == 1;
+    f->past_1 = size_mul(size_mul(extent_i, extent_j), 4) > 33554432
+            ? stream_rows(f->in.out.data, size_mul(extent_j, 4), f->in.out.stride[0] * 4, 0) : 0;
     return 0;
 }
 
