@@ -402,6 +402,8 @@ static Value plain_read(Emitter *e, const Term *term)
     if (at.lane_offset.length)
         return (Value){ gather_lanes(e, term->dtype, pointer, &at, NULL), true };
     if (varying)
+        emit_ask_for(e, term);
+    if (varying)
         return (Value){ load_lanes(e, term->dtype, pointer, &at), true };
     return (Value){ load_scalar(e, term->dtype, pointer, at.offset.bytes), false };
 }

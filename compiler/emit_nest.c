@@ -170,7 +170,10 @@ static void nest_blocks(Emitter *e, Nest *nest, const LoopBounds *loop, const ch
     emit_line(e, "const int64_t %s = %s + (int64_t)first_block_%s(%d, %s, %s) * (%s);", found, begun, suffix, state_wants_most(reduce), best, block,
               by);
     values = declare_rows(e, nest);
+    const char **asks = e->asks;
+    e->asks = NULL;
     emit_rows(e, nest, loop, found, values);
+    e->asks = asks;
     place_rows(e, nest, loop, found, r, values[r]);
     emit_pop(e);
     emit_line(e, "if (%s > %s) {", at, begun);

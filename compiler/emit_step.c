@@ -148,6 +148,7 @@ const char *emit_point(Emitter *e)
     if (emit_adds_rows(e))
         e->jam_first = step->split ? e->block_first[step->split->id] : names_user(&body->names, step->added->name);
     emit_bind_joined(e);
+    emit_begin_asks(e);
     if (step->kind == STEP_SCAN)
         emit_scan(e);
     else if (step->kind == STEP_RANK)

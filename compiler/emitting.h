@@ -92,6 +92,7 @@ typedef struct Emitter {
     const char **begins;          /* [lowered term id]: the pointer to what a point reads, where its loops begin; or NULL */
     const char **rows;            /* … to a row's element at hand, of rows that vectors meet; or NULL */
     const char **soon;            /* … to what the next points will */
+    const char **asks;            /* how far ahead each of the step's asks is; NULL: none is made */
     AddressPart part;             /* what addresses at hand are made of */
     const Term *lossy;            /* a power that may be 0 where it is denormal, if FLUSHES; or NULL */
     const char *exponent;         /* what it is 2 to the power of, as C; NULL: that has to be written, too */
@@ -139,6 +140,10 @@ bool emit_stores_plainly(const Emitter *e, const Output *output);           /* a
 void emit_store_at(Emitter *e, const Output *output, const char *pointer, const char *offset);    /* its value, somewhere else */
 bool emit_is_unsafe(const Emitter *e, const Term *read, int axis);   /* a position that each read has to check */
 Value emit_read(Emitter *e, const Term *term);
+
+/* emit_soon.c: what a step asks for before its turn: where its function begins, and with a read of a vector */
+void emit_begin_asks(Emitter *e);
+void emit_ask_for(Emitter *e, const Term *read);
 /* The condition that a read is in range at those positions that have to be checked, `part` with some of their parts; "": it is. */
 const char *emit_inside(Emitter *e, const Term *read, const Term *part);
 const char *emit_may_read(Emitter *e, const Term *read, const char *where, const char *reads);    /* a mask of lanes, declared */

@@ -176,6 +176,17 @@ const Size *ring_count(Arena *arena, const Contract *c, int side, const Index *i
 const Index *ring_index(const Term *read, int axis);    /* along which it reads an axis; a tile may begin elsewhere */
 bool ring_has(const Term *read, const Index *index);
 
+/* What a loop along a row of memory asks for at each of its vectors. */
+typedef struct Ask {
+    const Term *read;
+    int vectors;                  /* what is read so many vectors later, if that is what follows in memory, or the row is long */
+    const Index *row;             /* each point of it has a row that other steps of the launch read, too; NULL: none does. Rows of up to */
+    int near;                     /* so many numbers are near for all of these steps but the first, which asks for none of them, */
+    bool is_last;                 /* and the last one asks for the next point's */
+} Ask;
+
+enum { ASK_LONG = 8 };            /* a row is long that has so many times as many vectors as it is asked for ahead */
+
 typedef struct Step Step;
 
 enum { RANKING_RUN = 256 };       /* so many candidates are sorted by comparing all pairs of them, */
@@ -236,6 +247,8 @@ struct Step {
     int dots;
     int ahead;                    /* what is read so many vectors later is prefetched; 0: nothing */
     int soon;                     /* … what some of the next points read, so many numbers later */
+    Ask *asks;                    /* of rows that its points have for themselves */
+    int ask_count;
     bool has_runs;                /* a copy of runs that lie apart: the fewer instructions each has, the more runs are loaded at once */
     int alone[2];                 /* points that reduce so many numbers, from and to, go one by one all the same: a row is a stream; or 0, 0 */
     int near;                     /* but where all points reduce no more than so many */

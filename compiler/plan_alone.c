@@ -99,7 +99,7 @@ static const Size *extents_of(Arena *arena, Index *const *indices, int count)
     return points;
 }
 
-static bool is_known(const Planner *planner, const Index *index)
+bool planner_knows(const Planner *planner, const Index *index)
 {
     return planner->hints->extents && planner->hints->extents->of[index->origin->id] >= 0;
 }
@@ -107,7 +107,7 @@ static bool is_known(const Planner *planner, const Index *index)
 /* Whether all rows of a point of what is outside of them are one unit's: so few columns have meanwhile left a cache, or not yet been read. */
 static bool is_few(const Planner *planner, const Step *step, const Index *rows)
 {
-    return step->vector_kept && is_known(planner, rows) && planner_extent(planner, rows) <= ROWS_WHOLE;
+    return step->vector_kept && planner_knows(planner, rows) && planner_extent(planner, rows) <= ROWS_WHOLE;
 }
 
 /* A nest without temporaries: the innermost block is as long as gives a unit some work, and short enough that what it
@@ -307,9 +307,9 @@ static double parts_of_tile(const Planner *planner, const Step *step, const Inde
 {
     enum { IDLE = 4, LEAST = 64 };
     const Grid *grid = planner->plan->target->grid;
-    bool known = grid && split && is_known(planner, split);
+    bool known = grid && split && planner_knows(planner, split);
     for (int i = 0; i < step->loop_count && known; i++)
-        known = is_known(planner, step->loops[i]);
+        known = planner_knows(planner, step->loops[i]);
     if (!known)
         return 0;
     double tiles = ceil(points / points_of_block(planner, step));
@@ -325,7 +325,7 @@ static bool may_pay(const Planner *planner, const Step *step, const Index *split
 {
     const Term *reduce = step->roots[0];
     for (int i = 0; i < reduce->reduce.over_count; i++)
-        if (!is_known(planner, reduce->reduce.over[i]))
+        if (!planner_knows(planner, reduce->reduce.over[i]))
             return true;
     return work > SPLIT_WORK && planner_extent(planner, split) > 1;
 }
@@ -377,7 +377,7 @@ void plan_alone(Planner *planner, Launch *launch)
     }
     if (rows || (split && points < KEPT_ENOUGH && may_pay(planner, step, split, work * points))) {
         const Size *extent = size_extent(arena, split->origin), *most = planner_most_parts(planner, points);
-        double least = is_known(planner, split) ? 1 : UNIT_WORK * planner_extent(planner, split) / fmax(work, 1);
+        double least = planner_knows(planner, split) ? 1 : UNIT_WORK * planner_extent(planner, split) / fmax(work, 1);
         const Size *tile = size_op(arena, SIZE_MAX_OF, size_op(arena, SIZE_CEIL_DIV, extent, most),
                                    size_constant(arena, step->vector == split ? round_to_lanes(planner, least) : (int64_t)ceil(least)));
         tile = rows ? rows_of_unit(planner, launch) : tile;

@@ -486,6 +486,8 @@ void plan_launches(Planner *planner)
         if (!plan->target->grid)
             plan_guess(planner, launch);
         for (int i = 0; i < group->count; i++)
+            plan_ahead(planner, launch, i);
+        for (int i = 0; i < group->count; i++)
             done[group->steps[i]->id] = true;
         ARENA_APPEND(planner->arena, plan->launches, plan->launch_count, launch);
     }

@@ -235,6 +235,12 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
         text_print(text, ", prefetching %d vectors ahead", step->ahead);
     if (step->soon)
         text_print(text, ", prefetching %d numbers ahead", step->soon);
+    for (int i = 0; i < step->ask_count; i++) {
+        const Ask *ask = &step->asks[i];
+        const char *far = ask->is_last ? arena_format(text->arena, "a point of %s", ask->row->name)
+                                   : arena_format(text->arena, "%d vectors", ask->vectors);
+        text_print(text, ", prefetching %s %s ahead", ask->read->read.tensor->label, far);
+    }
     if (step->has_runs)
         text_put(text, ", several vectors a turn");
     if (step->shares > 1)

@@ -22,6 +22,7 @@ enum {
 
 /* An index's extent as far as it is known, of one that is swept that of a block; EXTENT_GUESS otherwise. */
 double planner_extent(const Planner *planner, const Index *index);
+bool planner_knows(const Planner *planner, const Index *index);    /* whether that is its extent */
 
 /* The stride that the caller's tensor is expected to have along an axis; NO_STRIDE for temporaries. */
 int64_t planner_stride(const Planner *planner, const Tensor *tensor, int axis);
@@ -81,6 +82,9 @@ void plan_dot(const Planner *planner, Step *step);
 void plan_jam(Planner *planner, const Launch *launch, int place);
 bool plan_states_go_together(const Planner *planner, Step *step);    /* of points; sets the step's guard, as these do */
 void plan_points(const Planner *planner, Step *step);
+
+/* plan_ahead.c: what the loops along rows ask for before its turn, once nothing else changes about them */
+void plan_ahead(Planner *planner, const Launch *launch, int place);
 
 /* plan_nest.c: whether what a product takes in loops and in tiles can be said: it is one of numbers that are read, and its points are known
  * but for the batch; then whether loops are expected to make a step's sooner than its tiles, where no reduction stands behind it, which

@@ -10,8 +10,8 @@
 
 /* Cores of a maker beside their instructions: those of Zen 4 and 5; of Intel's, the older ones' caches and those from Sapphire Rapids on. */
 #define ZEN .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .broadcasts = true, .streams = 4, .in_order = 32, .lines_apart = true
-#define INTEL_BEFORE .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .broadcasts = true, .by_pages = true, .in_order = 32
-#define INTEL .l1_bytes = 48 << 10, .l2_bytes = 2 << 20, .by_pages = true, .in_order = 32
+#define INTEL_BEFORE .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .broadcasts = true, .by_pages = true, .in_order = 32, .asks = true
+#define INTEL .l1_bytes = 48 << 10, .l2_bytes = 2 << 20, .by_pages = true, .in_order = 32, .asks = true
 
 #define WITH_DOTS .vector_bytes = 64, .tile = &fourteen, .masks = true, .permutes = true, .attribute = AVX512 NARROW, .registers = 32, .sums = 16, \
     .narrow = { [DTYPE_I8] = &fourteen_i8, [DTYPE_I16] = &fourteen_of_two }, .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2, [DTYPE_BF16] = 2 }, \
@@ -47,7 +47,7 @@ const Target targets[] = {
       .fma_per_cycle = 1, .bytes_per_cycle = 4 },
     { .name = "avx2", .words = "AVX2 and FMA", .vector_bytes = 32, .tile = &six_of_pairs, .attribute = "avx2,fma,f16c",
       .permutes = true, .features = "fma f16c", .cpu = "avx2 fma f16c", .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .in_order = 8, .registers = 16, .sums = 12,
-      .row_bytes = 4096, .apart = true,
+      .row_bytes = 4096, .apart = true, .asks = true,
       .narrow = { [DTYPE_I8] = &six_of_two, [DTYPE_I16] = &six_of_two }, .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 },
       .rates = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 4 },
     { .name = "avx512", .words = "AVX-512", .vector_bytes = 64, .tile = &fourteen, INTEL_BEFORE, .masks = true, .permutes = true,

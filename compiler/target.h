@@ -107,6 +107,7 @@ typedef struct Target {
     int row_bytes;                /* longer rows of memory come faster several at once than one by one, though they share nothing;
                                    * 0: they do not */
     bool apart;                   /* shorter ones do, where each follows a stretch of its own */
+    bool asks;                    /* its own prefetching falls behind a loop that does more with a row's numbers than add them up */
     int registers;                /* that hold a vector */
     int sums;                     /* that loops keep in registers where points of two of them meet; 0: a loop's points meet no other's */
     double fma_per_cycle;         /* vector instructions that a core issues, for the roofline on paper */

@@ -46,6 +46,56 @@ static void rows_are_asked_for(void **unused)
     }
 }
 
+/* Loops along rows of memory ask for what is read later, where that is neither near nor left out by a where; of several steps that read a row
+ * the last one asks for the next. Once: whose ask that is, and its vectors; -1: nobody asks. */
+static void what_rows_read_later_is_asked_for(void **unused)
+{
+    (void)unused;
+    static const struct { const char *expression, *target; int64_t rows, row; int step, vectors; bool is_last; } cases[] = {
+        { "ij | logsumexp j", "sapphirerapids", 6000, 6000, 0, 64, false }, { "ij | logsumexp j", "avx512bf16", 6000, 6000, -1, 0, false },
+        { "ij | logsumexp j", "avx2", 6000, 6000, 0, 128, false },          { "ij | logsumexp j", "sapphirerapids", 1000, 600, 0, 64, false },
+        { "ij | logsumexp j", "sapphirerapids", 100, 600, -1, 0, false },   { "ij | max j", "sapphirerapids", 1000, 1000, -1, 0, false },
+        { "ij:bf16 | exp", "amx", 6000, 6000, 0, 128, false },              { "ij:f64 | logsumexp ij", "avx512", 6000, 6000, 0, 64, false },
+        { "ij | softmax j", "sapphirerapids", 6000, 6000, 1, 64, true },    { "ij | softmax j", "sapphirerapids", 6000, 6000, 0, 64, false },
+        { "ij | softmax i", "sapphirerapids", 6000, 6000, -1, 0, false },   { "ij,j->i", "sapphirerapids", 6000, 6000, -1, 0, false },
+        { "where(@j < @i, A[i,j], 0)", "sapphirerapids", 6000, 6000, -1, 0, false },
+        { "ij | logsumexp j", "sapphirerapids", -1, -1, 0, 64, false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ExtentSpec extents[] = { { .name = "i", .extent = cases[i].rows }, { .name = "j", .extent = cases[i].row } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .extents = extents, .extent_count = cases[i].rows < 0 ? 0 : 2 } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Launch *launch = planned->plan->launches[0];
+        int asks = 0;
+        for (int s = 0; s < launch->step_count; s++)
+            asks += launch->steps[s]->ask_count;
+        const Step *step = cases[i].step < 0 ? NULL : launch->steps[cases[i].step];
+        bool is_so = step ? step->ask_count == 1 && step->asks[0].vectors == cases[i].vectors && step->asks[0].is_last == cases[i].is_last : asks == 0;
+        if (!is_so)
+            fail_msg("%s of %d by %d on %s: %d asks", cases[i].expression, (int)cases[i].rows, (int)cases[i].row, cases[i].target, asks);
+        end(planned);
+    }
+}
+
+/* Lanes scan a row's neighbours rather than pick a number of each of some rows, and leave a large result past the caches. */
+static void scans_run_along_rows(void **unused)
+{
+    (void)unused;
+    static const struct { const char *expression, *target; int64_t rows, row; bool is_past; } cases[] = {
+        { "ij | cumsum j", "portable", 6000, 6000, true }, { "ij:f64 | cumsum j", "avx2", 100000, 30, false },
+        { "ij:i32 | cumsum j", "avx2", 500, 500, false },  { "ij:bf16 | cummax j", "sapphirerapids", 8000, 6400, true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ExtentSpec extents[] = { { .name = "i", .extent = cases[i].rows }, { .name = "j", .extent = cases[i].row } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .extents = extents, .extent_count = 2 } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        const Step *step = planned->plan->launches[0]->steps[0];
+        assert_string_equal(step->vector->name, "j");
+        assert_int_equal(step->result != NULL, cases[i].is_past);
+        end(planned);
+    }
+}
+
 /* Sums, and what comes anew for each of the points that they meet, have registers, so many as there are. */
 static void sums_and_what_they_meet_have_registers(void **unused)
 {
@@ -257,6 +307,8 @@ int main(void)
         cmocka_unit_test(rows_are_read_while_they_are_near),
         cmocka_unit_test(few_rows_have_tiles_of_sums),
         cmocka_unit_test(rows_are_asked_for),
+        cmocka_unit_test(what_rows_read_later_is_asked_for),
+        cmocka_unit_test(scans_run_along_rows),
         cmocka_unit_test(sums_and_what_they_meet_have_registers),
         cmocka_unit_test(products_are_the_nest_that_takes_less),
         cmocka_unit_test(small_products_have_tiles_of_sums),
