@@ -241,10 +241,10 @@ typedef struct Ahead {
 } Ahead;
 
 /* Of the points that meet others one asks for what they share; `when` more is asked. */
-static void emit_ask(Emitter *e, const Term *term, const char *when)
+static void emit_ask(Emitter *e, const Term *term, const char *when, const char *ahead)
 {
     const char *once = e->step->met && !has_groups(e->step) ? "point % meets == 0" : "", *and = *once && *when ? " && " : "";
-    emit_line(e, *once || *when ? "if (%s%s%s) PREFETCH_FAR(%s);" : "%s%s%sPREFETCH_FAR(%s);", when, and, once, emit_pointer(e, term));
+    emit_line(e, *once || *when ? "if (%s%s%s) PREFETCH_FAR(%s%s);" : "%s%s%sPREFETCH_FAR(%s%s);", when, and, once, emit_pointer(e, term), ahead);
 }
 
 static void prefetch_read(void *user, const Term *term)
@@ -266,19 +266,20 @@ static void prefetch_read(void *user, const Term *term)
     if (step->soon && e->begins && e->begins[term->id]) {
         const char *own = e->begins[term->id];
         e->begins[term->id] = e->soon[term->id];
-        emit_ask(e, term, step->met ? "points > meets" : "soon");
+        emit_ask(e, term, step->met ? "points > meets" : "soon", "");
         e->begins[term->id] = own;
     }
     const Term *reduce = step->later ? step->roots[0] : NULL;
     const Index *inner = reduce ? reduce->reduce.over[reduce->reduce.over_count - 1] : NULL;
     if (reduce && term_has_index(term, inner)) {
         emit_bind(e, inner, emit_text(e, "(%s + %d)", emit_bound(e, inner), step->later));
-        emit_ask(e, term, "points > meets");
+        emit_ask(e, term, "points > meets", "");
     }
-    if (step->ahead) {
+    const char *soon = e->asks ? e->asks[term->id] : NULL, *when = !alone ? "" : step->met ? "points == meets" : "points == 1";
+    if (step->ahead && !soon)
         emit_bind(e, step->vector, emit_text(e, "(%s + %d * LANES)", ahead->at, step->ahead));
-        emit_ask(e, term, !alone ? "" : step->met ? "points == meets" : "points == 1");
-    }
+    if (step->ahead)
+        emit_ask(e, term, when, soon ? emit_text(e, " + %s", soon) : "");
     emit_pop(e);
     emit_body(e, later);
 }

@@ -12,7 +12,8 @@ static int axis_of(const Term *read, const Index *index)
     return a;
 }
 
-/* In elements: some vectors where what follows in memory is read next, or a row is long, and a row where rows are near. */
+/* In elements: some vectors where what follows in memory is read next, or a row is long, else as many rows as have so many; and one row where
+ * rows are near. */
 static const char *distance(Emitter *e, const Ask *ask)
 {
     const Tensor *tensor = ask->read->read.tensor;
@@ -27,17 +28,37 @@ static const char *distance(Emitter *e, const Ask *ask)
     if (a == 0)
         return vectors;
     const char *outer = emit_stride(e, tensor, at, at[a - 1].parts[0].index);
-    return emit_text(e, "%s == %s * %s || %s ? %s : 0", outer, extent, along, is_long, vectors);
+    return emit_text(e, "%s == %s * %s || %s ? %s : size_max(%d * LANES / size_max(%s, 1), 1) * %s", outer, extent, along, is_long, vectors,
+                     ask->vectors, extent, outer);
+}
+
+static void begin_ask(Emitter *e, const Ask *ask)
+{
+    const char *name = emit_name(e, emit_text(e, "%s_soon", e->pointers[ask->read->read.tensor->home->id]));
+    emit_line(e, "const int64_t %s = %s;", name, distance(e, ask));
+    e->asks[ask->read->id] = name;
+}
+
+/* Of rows that go together, along which the lanes run. */
+static void begin_ahead(void *user, const Term *term)
+{
+    Emitter *e = user;
+    const Ask ask = { .read = term, .vectors = e->step->ahead };
+    bool is_plain = term->kind == TERM_READ && term_has_index(term, e->step->jammed) && term_has_index(term, e->step->vector);
+    for (int a = 0; is_plain && a < term->read.tensor->rank; a++)
+        is_plain = position_is_plain(&term->read.positions[a]);
+    if (is_plain && !e->asks[term->id])
+        begin_ask(e, &ask);
 }
 
 void emit_begin_asks(Emitter *e)
 {
-    e->asks = ARENA_ARRAY(e->arena, const char *, e->step->ask_count);
-    for (int i = 0; i < e->step->ask_count; i++) {
-        const Ask *ask = &e->step->asks[i];
-        e->asks[i] = emit_name(e, emit_text(e, "%s_soon", e->pointers[ask->read->read.tensor->home->id]));
-        emit_line(e, "const int64_t %s = %s;", e->asks[i], distance(e, ask));
-    }
+    const Step *step = e->step;
+    e->asks = ARENA_ARRAY(e->arena, const char *, e->plan->lowered->term_count);
+    for (int i = 0; i < step->ask_count; i++)
+        begin_ask(e, &step->asks[i]);
+    for (int r = 0; step->ahead && step->jammed && !step->split && !step->vector_kept && r < step->root_count; r++)
+        term_each_below(e->arena, step->roots[r]->reduce.argument, begin_ahead, e);
 }
 
 /* A vector's lines. */
@@ -45,8 +66,9 @@ void emit_ask_for(Emitter *e, const Term *read)
 {
     bool whole = !e->scope->count || !strcmp(e->scope->count, "count");
     int size = (int)dtype_size(read->dtype), lines = size * e->plan->lanes / CONTRACT_LINE;
-    for (int i = 0; e->asks && i < e->step->ask_count && e->lanes && whole && !e->merging; i++)
-        for (int line = 0; e->step->asks[i].read == read && (line < lines || line == 0); line++)
-            emit_line(e, line ? "PREFETCH_FAR(%s + %s + %d);" : "PREFETCH_FAR(%s + %s);", emit_pointer(e, read), e->asks[i],
-                      line * CONTRACT_LINE / size);
+    if (!e->asks || !e->asks[read->id] || e->step->jammed || !e->lanes || !whole || e->merging)
+        return;
+    for (int line = 0; line < lines || line == 0; line++)
+        emit_line(e, line ? "PREFETCH_FAR(%s + %s + %d);" : "PREFETCH_FAR(%s + %s);", emit_pointer(e, read), e->asks[read->id],
+                  line * CONTRACT_LINE / size);
 }

@@ -92,7 +92,7 @@ typedef struct Emitter {
     const char **begins;          /* [lowered term id]: the pointer to what a point reads, where its loops begin; or NULL */
     const char **rows;            /* … to a row's element at hand, of rows that vectors meet; or NULL */
     const char **soon;            /* … to what the next points will */
-    const char **asks;            /* how far ahead each of the step's asks is; NULL: none is made */
+    const char **asks;            /* [lowered term id]: how far ahead of a read the step asks, in elements; or NULL. NULL: no step asks */
     AddressPart part;             /* what addresses at hand are made of */
     const Term *lossy;            /* a power that may be 0 where it is denormal, if FLUSHES; or NULL */
     const char *exponent;         /* what it is 2 to the power of, as C; NULL: that has to be written, too */

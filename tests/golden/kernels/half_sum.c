@@ -456,7 +456,8 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int unit)
     const int64_t x_0 = f->in.x.stride[0], x_1 = unit ? 1 : f->in.x.stride[1];
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0];
-    const int64_t x_soon = x_0 == extent_j * x_1 || extent_j > 2048 * LANES ? 256 * LANES * x_1 : 0;
+    const int64_t x_soon = x_0 == extent_j * x_1 || extent_j > 2048 * LANES ? 256 * LANES * x_1
+            : size_max(256 * LANES / size_max(extent_j, 1), 1) * x_0;
     f32v sum_lanes[4];
     UNROLL
     for (int chain = 0; chain < 4; chain++)

@@ -652,6 +652,8 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
     const int64_t B_0 = unit ? 1 : f->in.B.stride[0];
     f32u *out = (f32u *)f->in.out.data;
     const int64_t out_0 = f->in.out.stride[0];
+    const int64_t A_soon = A_0 == extent_j * A_1 || extent_j > 1024 * LANES ? 128 * LANES * A_1
+            : size_max(128 * LANES / size_max(extent_j, 1), 1) * A_0;
     const bf16u *A_points[4];
     UNROLL_POINTS
     for (int point = 0; point < points; point++) {
@@ -669,7 +671,7 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
             const u32v words = load_u32v(B + j_at * B_0, 1, LANES);
             UNROLL_POINTS
             for (int point = 0; point < points; point++) {
-                if (points == 1) PREFETCH_FAR(A_points[point] + (j_at + 128 * LANES) * A_1);
+                if (points == 1) PREFETCH_FAR(A_points[point] + j_at * A_1 + A_soon);
                 sum_lanes[point] = dot_bf16v(sum_lanes[point], load_u32v(A_points[point] + j_at * A_1, 1, LANES),
                         words);
             }
@@ -680,7 +682,7 @@ INLINE void step_1_at(const Frame *f, int64_t i, const int points, const int uni
         const f32v cast_of = load_bf16v(B + j_at * B_0, B_0, LANES);
         UNROLL_POINTS
         for (int point = 0; point < points; point++) {
-            if (points == 1) PREFETCH_FAR(A_points[point] + (j_at + 128 * LANES) * A_1);
+            if (points == 1) PREFETCH_FAR(A_points[point] + j_at * A_1 + A_soon);
             sum_lanes[point] = fma_f32v(load_bf16v(A_points[point] + j_at * A_1, A_1, LANES), cast_of,
                     sum_lanes[point]);
         }
