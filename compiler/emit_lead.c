@@ -26,8 +26,8 @@ static const char *lead_body(Emitter *e)
 /* Whether a step's loop can begin where a line does: not where it is one of several, or begins elsewhere for another reason. */
 static bool has_lead(const Launch *launch, const Step *step)
 {
-    return step->kind == STEP_STORE && launch->step_count == 1 && !launch->sweep && step->result && step->vector && !step->contract && !step->turned &&
-           !step->jammed && !step->bounded;
+    return step->kind == STEP_STORE && launch->step_count == 1 && !launch->sweep && step->result && step->vector && !step->contract &&
+           !step->turned && !step->jammed && !step->bounded;
 }
 
 /* The axis along which a result's rows follow each other, as its last two axes or its first; the vector's own where there is no other. */

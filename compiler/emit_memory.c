@@ -401,11 +401,10 @@ static Value plain_read(Emitter *e, const Term *term)
         return checked_read(e, term, &at, uniform, mask, varying);
     if (at.lane_offset.length)
         return (Value){ gather_lanes(e, term->dtype, pointer, &at, NULL), true };
-    if (varying)
-        emit_ask_for(e, term);
-    if (varying)
-        return (Value){ load_lanes(e, term->dtype, pointer, &at), true };
-    return (Value){ load_scalar(e, term->dtype, pointer, at.offset.bytes), false };
+    if (!varying)
+        return (Value){ load_scalar(e, term->dtype, pointer, at.offset.bytes), false };
+    emit_ask_for(e, term);
+    return (Value){ load_lanes(e, term->dtype, pointer, &at), true };
 }
 
 /* ---- stores ---- */

@@ -39,7 +39,7 @@ static void begin_ask(Emitter *e, const Ask *ask)
     e->asks[ask->read->id] = name;
 }
 
-/* Of rows that go together, along which the lanes run. */
+/* Of rows that go together, along which the lanes run: nest_ask_ahead() asks for them. */
 static void begin_ahead(void *user, const Term *term)
 {
     Emitter *e = user;

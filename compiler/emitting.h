@@ -140,10 +140,6 @@ bool emit_stores_plainly(const Emitter *e, const Output *output);           /* a
 void emit_store_at(Emitter *e, const Output *output, const char *pointer, const char *offset);    /* its value, somewhere else */
 bool emit_is_unsafe(const Emitter *e, const Term *read, int axis);   /* a position that each read has to check */
 Value emit_read(Emitter *e, const Term *term);
-
-/* emit_soon.c: what a step asks for before its turn: where its function begins, and with a read of a vector */
-void emit_begin_asks(Emitter *e);
-void emit_ask_for(Emitter *e, const Term *read);
 /* The condition that a read is in range at those positions that have to be checked, `part` with some of their parts; "": it is. */
 const char *emit_inside(Emitter *e, const Term *read, const Term *part);
 const char *emit_may_read(Emitter *e, const Term *read, const char *where, const char *reads);    /* a mask of lanes, declared */
@@ -153,6 +149,10 @@ const Term *emit_unrounded(const Emitter *e, const Output *output);         /* w
 bool emit_is_factor(const Emitter *e, const Tensor *tensor);                /* of products of bf16 alone */
 const char *emit_size(Emitter *e, const Size *size);     /* with the names of locals */
 const char *emit_element(Dtype dtype);                   /* the type of an element in memory: "f32u" */
+
+/* emit_soon.c: what a step asks for before its turn: where its function begins, and with a read of a vector */
+void emit_begin_asks(Emitter *e);
+void emit_ask_for(Emitter *e, const Term *read);
 
 /* A loop of a reduction: from `first` to before `end`, both as C. */
 typedef struct LoopBounds {

@@ -375,9 +375,11 @@ static bool stay_near(const Planner *planner, const Term *reduce, double rows)
 
 /* Rows along the lanes, of which the reductions' innermost loop goes from one to the next. */
 typedef struct Lines {
+    const Planner *planner;
     const Step *step;
     const Index *inner;
     bool narrow, apart;           /* of narrow numbers; something lies between two of them */
+    int64_t bytes;                /* from one to the next, at most */
 } Lines;
 
 static void note_line(void *user, const Term *term)
@@ -389,6 +391,12 @@ static void note_line(void *user, const Term *term)
     const Position *row = before >= 0 ? &term->read.positions[before] : NULL;
     lines->narrow |= dtype_size(term->dtype) < NUMBER;
     lines->apart |= !row || !position_is_plain(row) || row->parts[0].index != lines->inner;
+    for (int a = 0; a < term->read.tensor->rank; a++) {
+        const Position *at = &term->read.positions[a];
+        int64_t bytes = position_is_plain(at) && at->parts[0].index == lines->inner ? planner_stride(lines->planner, term->read.tensor, a) : 0;
+        bytes *= (int64_t)dtype_size(term->dtype);
+        lines->bytes = bytes > lines->bytes ? bytes : lines->bytes;
+    }
 }
 
 /* How many rows later what comes from memory is asked for: of narrow numbers, whose lines are many instructions each, and of rows that lie
@@ -397,11 +405,22 @@ static int rows_later(const Planner *planner, const Step *step)
 {
     enum { NARROW_LATER = 32, APART_LATER = 16 };
     const Term *reduce = step->roots[0];
-    Lines lines = { .step = step, .inner = reduce->reduce.over[reduce->reduce.over_count - 1] };
+    Lines lines = { .planner = planner, .step = step, .inner = reduce->reduce.over[reduce->reduce.over_count - 1] };
     if (!(planner->plan->target->streams || planner->plan->target->by_pages) || !reads_much(planner, step))
         return 0;
     term_each_below(planner->arena, reduce->reduce.argument, note_line, &lines);
     return lines.narrow ? NARROW_LATER : lines.apart && step->statement->sweep ? APART_LATER : 0;
+}
+
+/* The same of columns that go down together, a few lines of each row: of many rows half a page apart or more, which no stream foresees. */
+static int lines_later(const Planner *planner, const Step *step)
+{
+    enum { LINES_LATER = 16, ROWS_MANY = 128, HALF_PAGE = 2048 };
+    const Term *reduce = step->roots[0];
+    Lines lines = { .planner = planner, .step = step, .inner = reduce->reduce.over[reduce->reduce.over_count - 1] };
+    term_each_below(planner->arena, reduce->reduce.argument, note_line, &lines);
+    bool asks = planner->plan->target->asks && !step->statement->sweep && planner_extent(planner, lines.inner) >= ROWS_MANY;
+    return asks && reads_much(planner, step) && lines.bytes >= HALF_PAGE ? LINES_LATER : 0;
 }
 
 /* A tile of as many sums as registers have, of some points each of two loops: the longer one's, or its vectors', go together. */
@@ -536,4 +555,6 @@ void plan_points(const Planner *planner, Step *step)
     if (!step->jammed && step->vector_kept && step->root_count && go_together(planner, step, step->vector, &reads) &&
         (reads.without || reads_lines(step)))
         jam_columns(planner, step, reads.without ? JAM_VECTORS : columns_together(planner));
+    if (step->jammed && step->jammed == step->vector && !step->met)
+        step->later = lines_later(planner, step);
 }

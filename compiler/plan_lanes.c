@@ -130,7 +130,7 @@ static double fold_cost(const Costing *c, const Term *term)
     return state_is_simple(term) ? 2 + 2 * log2(c->lanes) + (rest ? REST : 0) : 2 * c->lanes;
 }
 
-/* A vector is scanned in as many steps as it has halves, each a permutation and one more instruction, and has the last one's added. */
+/* A vector is scanned in steps of twice as many lanes each, a permutation and one more instruction, and takes the last number before it. */
 static double scan_cost(const Costing *c)
 {
     return 2 + 2 * log2(c->lanes);

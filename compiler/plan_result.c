@@ -53,8 +53,9 @@ void plan_result(Planner *planner, Step *step)
 {
     Arena *arena = planner->arena;
     const Tensor *tensor = step->statement->outputs[0].tensor;
-    if ((step->kind != STEP_STORE && step->kind != STEP_SCAN) || step->added || step->statement->output_count > 1 || step->statement->accumulate || planner->plan->target->grid ||
-        !stores_vectors(step, tensor) || is_read(planner->plan->lowered, tensor) ||
+    bool may = (step->kind == STEP_STORE || step->kind == STEP_SCAN) && !step->added && step->statement->output_count == 1 &&
+               !step->statement->accumulate && !planner->plan->target->grid;
+    if (!may || !stores_vectors(step, tensor) || is_read(planner->plan->lowered, tensor) ||
         dtype_kind(tensor->dtype) == KIND_COMPLEX || tensor->dtype == DTYPE_BOOL || tensor->dtype == DTYPE_I8 ||
         tensor->dtype == DTYPE_I16)
         return;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Random programs as compiled kernels against the evaluator: 1,000 of them, each on 20 data sets, and some on more than
-# caches hold, with the JIT's own flags: about 250 s. EINC_FUZZ_SEED=N takes other programs. Faults planted into kernels come
+# caches hold, half of them with the JIT's own flags: about 200 s. EINC_FUZZ_SEED=N takes other programs. Faults planted into kernels come
 # first: each must be found. Then what was wrong once.
 # Runs alone: it has two jobs of its own, and its 1,000 kernels are to take at most 4 minutes.
 import concurrent.futures

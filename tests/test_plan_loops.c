@@ -47,7 +47,7 @@ static void rows_are_asked_for(void **unused)
 }
 
 /* Loops along rows of memory ask for what is read later, where that is neither near nor left out by a where; of several steps that read a row
- * the last one asks for the next. Once: whose ask that is, and its vectors; -1: nobody asks. */
+ * the last one asks for the next. `step`: the one that asks; -1: none does. */
 static void what_rows_read_later_is_asked_for(void **unused)
 {
     (void)unused;
@@ -73,6 +73,25 @@ static void what_rows_read_later_is_asked_for(void **unused)
         bool is_so = step ? step->ask_count == 1 && step->asks[0].vectors == cases[i].vectors && step->asks[0].is_last == cases[i].is_last : asks == 0;
         if (!is_so)
             fail_msg("%s of %d by %d on %s: %d asks", cases[i].expression, (int)cases[i].rows, (int)cases[i].row, cases[i].target, asks);
+        end(planned);
+    }
+}
+
+/* Columns that go down together are asked for where many rows lie half a page apart, as those do whose strides are not known. */
+static void lines_of_later_rows_are_asked_for(void **unused)
+{
+    (void)unused;
+    static const struct { const char *expression, *target; int64_t rows, columns; int later; } cases[] = {
+        { "ij | softmax i", "sapphirerapids", 6000, 6000, 16 }, { "ij | softmax i", "avx512bf16", 6000, 6000, 0 },
+        { "ij:bf16 | softmax i", "sapphirerapids", 60000, 600, 0 }, { "ij | softmax i", "sapphirerapids", 100, 60000, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ExtentSpec extents[] = { { .name = "i", .extent = cases[i].rows }, { .name = "j", .extent = cases[i].columns } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .extents = extents, .extent_count = 2 } };
+        Planned *planned = plan_of(cases[i].expression, options);
+        for (int s = 0; s < 2; s++)
+            if (planned->plan->launches[0]->steps[s]->later != cases[i].later)
+                fail_msg("%s of %d by %d on %s: step %d asks for %d later", cases[i].expression, (int)cases[i].rows, (int)cases[i].columns, cases[i].target, s, planned->plan->launches[0]->steps[s]->later);
         end(planned);
     }
 }
@@ -308,6 +327,7 @@ int main(void)
         cmocka_unit_test(few_rows_have_tiles_of_sums),
         cmocka_unit_test(rows_are_asked_for),
         cmocka_unit_test(what_rows_read_later_is_asked_for),
+        cmocka_unit_test(lines_of_later_rows_are_asked_for),
         cmocka_unit_test(scans_run_along_rows),
         cmocka_unit_test(sums_and_what_they_meet_have_registers),
         cmocka_unit_test(products_are_the_nest_that_takes_less),
