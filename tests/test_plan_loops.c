@@ -89,9 +89,12 @@ static void lines_of_later_rows_are_asked_for(void **unused)
         ExtentSpec extents[] = { { .name = "i", .extent = cases[i].rows }, { .name = "j", .extent = cases[i].columns } };
         CompileOptions options = { .target = target_find(cases[i].target), .check = { .extents = extents, .extent_count = 2 } };
         Planned *planned = plan_of(cases[i].expression, options);
-        for (int s = 0; s < 2; s++)
-            if (planned->plan->launches[0]->steps[s]->later != cases[i].later)
-                fail_msg("%s of %d by %d on %s: step %d asks for %d later", cases[i].expression, (int)cases[i].rows, (int)cases[i].columns, cases[i].target, s, planned->plan->launches[0]->steps[s]->later);
+        for (int s = 0; s < 2; s++) {
+            const Step *step = planned->plan->launches[0]->steps[s];
+            if (step->later != cases[i].later)
+                fail_msg("%s of %d by %d on %s, step %d: %d rows later", cases[i].expression, (int)cases[i].rows, (int)cases[i].columns,
+                         cases[i].target, s + 1, step->later);
+        }
         end(planned);
     }
 }
