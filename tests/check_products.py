@@ -453,6 +453,11 @@ EXPRESSIONS = [
     ('LJ | topk(1) J & argtopk(1) J', 'L,J:h'),
     ('x[L,J] | softmax J | topk(2) J & argtopk(2) J', 'x=L,J'),
     ('where(@J < n[L], x[L,J], -inf) -> [L,J] | argtopk(4) J', 'x=L,J n=L:n'),
+    # Scans whose results go past the caches.
+    ('ij | cumsum j', 'i,j'),
+    ('ij | cummax j', 'i,j:d'),
+    ('bij | cumsum j | * 2', 'b,i,j:h'),
+    ('i64(ij) | cumsum j', 'i,j:i'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
