@@ -128,6 +128,16 @@ static double load_f64(const void *element)
     return value;
 }
 
+double array_load_real(Dtype dtype, const void *element)
+{
+    switch (dtype) {
+    case DTYPE_F16: return widen(half, element);
+    case DTYPE_BF16: return widen(brain, element);
+    case DTYPE_F32: return load_f32(element);
+    default: return load_f64(element);
+    }
+}
+
 Number array_load(Dtype dtype, const void *element)
 {
     const char *bytes = element;
@@ -137,10 +147,10 @@ Number array_load(Dtype dtype, const void *element)
     case DTYPE_I16: { int16_t value; memcpy(&value, element, sizeof value); return whole(value); }
     case DTYPE_I32: { int32_t value; memcpy(&value, element, sizeof value); return whole(value); }
     case DTYPE_I64: { int64_t value; memcpy(&value, element, sizeof value); return whole(value); }
-    case DTYPE_F16: return (Number){ .re = widen(half, element) };
-    case DTYPE_BF16: return (Number){ .re = widen(brain, element) };
-    case DTYPE_F32: return (Number){ .re = load_f32(element) };
-    case DTYPE_F64: return (Number){ .re = load_f64(element) };
+    case DTYPE_F16:
+    case DTYPE_BF16:
+    case DTYPE_F32:
+    case DTYPE_F64: return (Number){ .re = array_load_real(dtype, element) };
     case DTYPE_C64: return (Number){ .re = load_f32(bytes), .im = load_f32(bytes + sizeof(float)) };
     case DTYPE_C128: return (Number){ .re = load_f64(bytes), .im = load_f64(bytes + sizeof(double)) };
     case DTYPE_NONE: break;

@@ -34,6 +34,7 @@ typedef struct Number {
 } Number;
 
 Number array_load(Dtype dtype, const void *element);
+double array_load_real(Dtype dtype, const void *element);    /* of a float dtype */
 
 /* Stores a number as any dtype. Floats round once, to the nearest, ties to even (16-bit ones directly from float64);
  * what is too large becomes infinity, NaN stays NaN. A real dtype takes `re` alone. An integer dtype takes `integer`

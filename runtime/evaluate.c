@@ -138,6 +138,7 @@ void evaluator_free(Evaluator *evaluator)
     }
     for (int i = 0; evaluator->scattered && i < evaluator->program->tensor_count; i++)
         free(evaluator->scattered[i]);
+    walk_free_spare(evaluator);
     free(evaluator->memos);
     free(evaluator->facts);
     free(evaluator->joined);
@@ -191,7 +192,7 @@ static bool open_agrees(Evaluator *e, const Term *term, Dtype narrowest, int64_t
             inner = term->map.arguments[0];
         break;
     case TERM_SELECT:
-        condition = walk_term(e, term->select.condition);
+        walk_term(e, term->select.condition, &condition);
         inner = condition.open ? NULL : condition.integer ? term->select.yes : term->select.no;
         break;
     case TERM_READ:

@@ -70,7 +70,7 @@ Value map_complex(Function function, Dtype dtype, Value z)
     switch (function) {
     case FUNCTION_NEG: return value_negate(dtype, z);
     case FUNCTION_ABS: return value_modulus(dtype, z);
-    case FUNCTION_SQUARE: return value_mul(dtype, z, z);
+    case FUNCTION_SQUARE: return value_mul(dtype, &z, &z);
     default: break;
     }
     if (!value_is_finite(z))

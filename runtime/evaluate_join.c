@@ -39,7 +39,7 @@ static void add_factor(void *user, const Term *factor)
 {
     Factors *f = user;
     f->narrow += is_narrow(factor);
-    f->list[f->count++] = walk_term(f->e, factor);
+    walk_term(f->e, factor, &f->list[f->count++]);
 }
 
 /* How many points a kernel adds up at most on the way. */
@@ -86,7 +86,7 @@ static Value sum_of(const Factors *f, const Term *top, const Term *reduce)
     double size = 0;
     bool up = false, down = false;
     for (int i = 0; i < f->count; i++) {
-        sum_add(&sum, f->list[i]);
+        sum_add(&sum, &f->list[i]);
         up |= f->list[i].re == INFINITY;
         down |= f->list[i].re == -INFINITY;
         size += isfinite(f->list[i].re) ? value_reach(f->list[i]) : 0;

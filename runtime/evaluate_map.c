@@ -243,7 +243,7 @@ Value map_real(Function function, Dtype dtype, Value x)
     switch (function) {
     case FUNCTION_NEG: return value_negate(dtype, x);
     case FUNCTION_ABS: return value_modulus(dtype, x);
-    case FUNCTION_SQUARE: return value_mul(dtype, x, x);
+    case FUNCTION_SQUARE: return value_mul(dtype, &x, &x);
     case FUNCTION_RECIP: return value_div(dtype, value_exact(1), x);
     default: break;
     }
@@ -352,7 +352,7 @@ static Value map_float(Function function, Dtype dtype, Dtype from, const Value *
     switch (function) {
     case FUNCTION_ADD: return value_add(dtype, a[0], a[1]);
     case FUNCTION_SUB: return value_add(dtype, a[0], value_negate(dtype, a[1]));
-    case FUNCTION_MUL: return value_mul(dtype, a[0], a[1]);
+    case FUNCTION_MUL: return value_mul(dtype, &a[0], &a[1]);
     case FUNCTION_DIV: return value_div(dtype, a[0], a[1]);
     case FUNCTION_POW: return map_power(dtype, a[0], a[1]);
     case FUNCTION_ATAN2: return apply_atan2(dtype, a[0], a[1]);

@@ -76,7 +76,7 @@ static Value real_power(Dtype dtype, Value x, Value y, bool is_size)
     if (is_exactly(y, 1))
         return x;
     if (is_exactly(y, 2))
-        return value_mul(dtype, x, x);
+        return value_mul(dtype, &x, &x);
     if (isinf(x.re) || isinf(y.re))
         return power_at_infinity(dtype, x, y);
     if (is_exactly(x, 0))
@@ -101,9 +101,9 @@ static Value whole_power(Dtype dtype, Value x, int exponent)
     Value power = value_exact(1), factor = x;
     for (int n = abs(exponent); n; n >>= 1) {
         if (n & 1)
-            power = n == abs(exponent) && n == 1 ? factor : value_mul(dtype, power, factor);
+            power = n == abs(exponent) && n == 1 ? factor : value_mul(dtype, &power, &factor);
         if (n > 1)
-            factor = value_mul(dtype, factor, factor);
+            factor = value_mul(dtype, &factor, &factor);
     }
     return exponent < 0 ? value_div(dtype, value_exact(1), power) : power;
 }
@@ -116,7 +116,7 @@ static Value complex_power(Dtype dtype, Value x, Value y)
     bool whole = y.im == 0 && is_whole(y) && fabs(y.re) <= WHOLE_MAX;
     if (is_exactly(y, 1) || is_exactly(y, 2))
         return whole_power(dtype, x, (int)y.re);
-    Value log = map_complex(FUNCTION_LOG, dtype, x), exponent = value_mul(dtype, y, log);
+    Value log = map_complex(FUNCTION_LOG, dtype, x), exponent = value_mul(dtype, &y, &log);
     Value power = map_complex(FUNCTION_EXP, dtype, exponent);
     if (!power.open)
         power.bound += hypot(power.re, power.im) * 2 * function_facts[FUNCTION_POW].ulp * format_of(dtype)->unit;

@@ -16,7 +16,7 @@ static Value sum_of(Dtype dtype, const Value *x, int64_t count)
 {
     Sum sum = { .dtype = dtype };
     for (int64_t i = 0; i < count; i++)
-        sum_add(&sum, x[i]);
+        sum_add(&sum, &x[i]);
     return sum_value(&sum);
 }
 
@@ -24,7 +24,7 @@ static void cumulative_sum(Dtype dtype, const Value *x, int64_t count, Value *re
 {
     Sum sum = { .dtype = dtype };
     for (int64_t i = 0; i < count; i++) {
-        sum_add(&sum, x[i]);
+        sum_add(&sum, &x[i]);
         result[i] = sum_value(&sum);
     }
 }
@@ -208,7 +208,8 @@ static Value norm_of(const Term *term, const Value *x, int64_t count)
     Value power = value_cast(dtype, DTYPE_F64, value_exact(p));
     for (int64_t i = 0; i < count; i++) {
         Value size = value_modulus(from, x[i]);
-        sum_add(&sum, p == 1 ? size : p == 2 ? value_mul(dtype, size, size) : map_power_of_size(dtype, size, power));
+        Value powered = p == 1 ? size : p == 2 ? value_mul(dtype, &size, &size) : map_power_of_size(dtype, size, power);
+        sum_add(&sum, &powered);
     }
     Value total = sum_value(&sum);
     if (p == 1)

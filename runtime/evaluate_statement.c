@@ -93,9 +93,10 @@ static void add_contributions(Evaluator *e, const Output *output, Sum *sums, int
     bool known = true;
     walk_first(e, loops, loop_count);
     for (int64_t i = 0; i < steps; i++, walk_next(e, loops, loop_count)) {
-        Value value = walk_term(e, added);
+        Value value;
+        walk_term(e, added, &value);
         if (walk_positions(e, NULL, output->tensor, output->positions, at))
-            sum_add(&sums[element_number(e, output->tensor, at)], value);
+            sum_add(&sums[element_number(e, output->tensor, at)], &value);
         else
             known = false;
     }
@@ -113,7 +114,8 @@ static void scatter(Evaluator *e, const Output *output)
     Sum *sums = walk_take(e, count, sizeof *sums);
     for (int64_t i = 0; i < count; i++, array_next(&shape, position)) {
         sums[i].dtype = tensor->dtype;
-        sum_add(&sums[i], element_before(e, tensor, position));
+        Value before = element_before(e, tensor, position);
+        sum_add(&sums[i], &before);
     }
     add_contributions(e, output, sums, count);
     Value *values = calloc((size_t)count + 1, sizeof *values);
@@ -129,8 +131,10 @@ Value walk_element(Evaluator *e, const Tensor *tensor, const int64_t *position)
 {
     const Output *output = walk_output(tensor);
     if (!tensor->maker->accumulate) {
+        Value value;
         walk_to(e, output, position);
-        return walk_term(e, output->value);
+        walk_term(e, output->value, &value);
+        return value;
     }
     if (is_scatter(output)) {
         if (!e->scattered[tensor->id])
@@ -138,9 +142,12 @@ Value walk_element(Evaluator *e, const Tensor *tensor, const int64_t *position)
         return e->scattered[tensor->id][element_number(e, tensor, position)];
     }
     Sum sum = { .dtype = tensor->dtype };
-    sum_add(&sum, element_before(e, tensor, position));
-    if (walk_to(e, output, position))
-        sum_add(&sum, walk_term(e, output->value));
+    Value value = element_before(e, tensor, position);
+    sum_add(&sum, &value);
+    if (walk_to(e, output, position)) {
+        walk_term(e, output->value, &value);
+        sum_add(&sum, &value);
+    }
     return sum_value(&sum);
 }
 

@@ -10,9 +10,11 @@
 #include "evaluate_walk.h"
 
 enum { ASKS = 1 << 16 };          /* after how many terms it is asked whether to go on */
+enum { SPARE_BYTES = 512 };       /* the room of scratch that is kept for the next who asks */
 
 struct Scratch {
     Scratch *below;
+    bool is_small;                /* it has SPARE_BYTES */
     _Alignas(max_align_t) char bytes[];
 };
 
@@ -46,9 +48,17 @@ static _Noreturn void stop_out_of_range(Evaluator *e, const Term *culprit, const
 void *walk_take(Evaluator *e, int64_t count, size_t size)
 {
     size_t most = (SIZE_MAX - sizeof(Scratch)) / size;
-    Scratch *scratch = count < 0 || (size_t)count > most ? NULL : calloc(1, sizeof *scratch + (size_t)count * size);
-    if (!scratch)
+    if (count < 0 || (size_t)count > most)
         walk_stop_without_memory(e);
+    size_t bytes = (size_t)count * size;
+    Scratch *scratch = bytes <= SPARE_BYTES ? e->spare : NULL;
+    if (scratch) {
+        e->spare = scratch->below;
+        memset(scratch->bytes, 0, bytes);
+    } else if (!(scratch = calloc(1, sizeof *scratch + (bytes <= SPARE_BYTES ? SPARE_BYTES : bytes)))) {
+        walk_stop_without_memory(e);
+    }
+    scratch->is_small = bytes <= SPARE_BYTES;
     scratch->below = e->scratch;
     e->scratch = scratch;
     return scratch->bytes;
@@ -59,7 +69,20 @@ void walk_give_back(Evaluator *e, Scratch *down_to)
     while (e->scratch != down_to) {
         Scratch *top = e->scratch;
         e->scratch = top->below;
-        free(top);
+        if (!top->is_small) {
+            free(top);
+            continue;
+        }
+        top->below = e->spare;
+        e->spare = top;
+    }
+}
+
+void walk_free_spare(Evaluator *e)
+{
+    for (Scratch *scratch = e->spare, *below; scratch; scratch = below) {
+        below = scratch->below;
+        free(scratch);
     }
 }
 
@@ -111,6 +134,8 @@ static int64_t point_number(const Evaluator *e, Index *const *indices, int count
 
 static Value load(const Array *array, const void *element)
 {
+    if (dtype_kind(array->dtype) == KIND_FLOAT)
+        return value_exact(array_load_real(array->dtype, element));
     Number number = array_load(array->dtype, element);
     return (Value){ .re = number.re, .im = number.im, .integer = number.integer };
 }
@@ -129,7 +154,9 @@ static bool locate(Evaluator *e, const Position *position, int64_t *at)
     *at = position->constant;
     for (int k = 0; k < position->count; k++) {
         const PositionPart *part = &position->parts[k];
-        Value value = part->gather ? walk_term(e, part->gather) : value_whole(e->at[part->index->id]);
+        Value value = { .integer = part->gather ? 0 : e->at[part->index->id] };
+        if (part->gather)
+            walk_term(e, part->gather, &value);
         if (value.open)
             return false;
         fits = fits && !__builtin_mul_overflow(part->coefficient, value.integer, &step) &&
@@ -260,8 +287,8 @@ void walk_find_facts(Evaluator *e)
 static Value multiply(const Evaluator *e, Products products, const Value *arguments)
 {
     if (products == FLUSHED)
-        return value_mul_flushed(arguments[0], arguments[1]);
-    Value product = value_mul(DTYPE_F32, arguments[0], arguments[1]);
+        return value_mul_flushed(&arguments[0], &arguments[1]);
+    Value product = value_mul(DTYPE_F32, &arguments[0], &arguments[1]);
     if ((products == SINGLE && e->product_error == 0) || product.open || !isfinite(product.re))
         return product;
     double error = e->product_error * (fabs(product.re) + product.bound);
@@ -286,7 +313,7 @@ static Value evaluate_map(Evaluator *e, const Term *term)
     if (e->joined[term->id])
         return walk_joined(e, term);
     for (int i = 0; i < term->map.count; i++)
-        arguments[i] = walk_term(e, term->map.arguments[i]);
+        walk_term(e, term->map.arguments[i], &arguments[i]);
     if (facts->products != OTHERS)
         return multiply(e, facts->products, arguments);
     if (e->scales)
@@ -308,7 +335,7 @@ static bool try_evaluate(Evaluator *e, const Term *term, Value *value)
     int64_t *at = memcpy(walk_take(e, e->program->index_count, sizeof *at), e->at, bytes);
     e->stop = &here;
     if (!setjmp(here)) {
-        *value = walk_term(e, term);
+        walk_term(e, term, value);
         done = true;
     }
     memcpy(e->at, at, bytes);
@@ -319,9 +346,12 @@ static bool try_evaluate(Evaluator *e, const Term *term, Value *value)
 
 static Value evaluate_select(Evaluator *e, const Term *term)
 {
-    Value condition = walk_term(e, term->select.condition), yes, no;
-    if (!condition.open)
-        return walk_term(e, condition.integer ? term->select.yes : term->select.no);
+    Value condition, yes, no;
+    walk_term(e, term->select.condition, &condition);
+    if (!condition.open) {
+        walk_term(e, condition.integer ? term->select.yes : term->select.no, &yes);
+        return yes;
+    }
     if (try_evaluate(e, term->select.yes, &yes) && try_evaluate(e, term->select.no, &no))
         return value_either(term->dtype, yes, no);
     e->may_miss = true;
@@ -347,11 +377,10 @@ void walk_reduced(Evaluator *e, const Term *term, int64_t count, Value *x, Sum *
         before[i] = e->at[over[i]->id];
     walk_first(e, over, over_count);
     for (int64_t i = 0; i < count; i++, walk_next(e, over, over_count)) {
-        Value value = walk_term(e, term->reduce.argument);
-        if (x)
-            x[i] = value;
-        else
-            sum_add(sum, value);
+        Value value;
+        walk_term(e, term->reduce.argument, x ? &x[i] : &value);
+        if (!x)
+            sum_add(sum, &value);
     }
     for (int i = 0; i < over_count; i++)
         e->at[over[i]->id] = before[i];
@@ -428,7 +457,7 @@ static void begin_memo(Evaluator *e, Memo *memo)
     walk_stop_without_memory(e);
 }
 
-static Value evaluate_kept(Evaluator *e, const Term *term, Memo *memo)
+static const Value *evaluate_kept(Evaluator *e, const Term *term, Memo *memo)
 {
     int64_t number = memo->rows < 0 ? -1 : point_number(e, memo->keys, memo->key_count);
     int64_t row = memo->whole ? number : 0;
@@ -441,26 +470,25 @@ static Value evaluate_kept(Evaluator *e, const Term *term, Memo *memo)
         memo->known[row] = 1;
         memo->held = number;
     }
-    return values[walk_place(e, term)];
+    return &values[walk_place(e, term)];
 }
 
-Value walk_term(Evaluator *e, const Term *term)
+void walk_term(Evaluator *e, const Term *term, Value *value)
 {
     if (++e->terms % ASKS == 0 && e->goes_on && !e->goes_on(e->user))
         stop(e, NULL);
     while (e->facts[term->id].same && !e->memos[term->id].wanted)
         term = e->facts[term->id].same;
     switch (term->kind) {
-    case TERM_READ: return read_element(e, term);
-    case TERM_CONSTANT: return evaluate_constant(term);
-    case TERM_POSITION: return value_whole(e->at[term->position->id]);
+    case TERM_READ: *value = read_element(e, term); return;
+    case TERM_CONSTANT: *value = evaluate_constant(term); return;
+    case TERM_POSITION: *value = value_whole(e->at[term->position->id]); return;
     default: break;
     }
     Memo *memo = &e->memos[term->id];
     if (memo->wanted)
-        return evaluate_kept(e, term, memo);
-    Value value;
-    compute_row(e, term, &value);
-    return value;
+        *value = *evaluate_kept(e, term, memo);
+    else
+        compute_row(e, term, value);
 }
 

@@ -5,9 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The evaluator's own error: its functions are float64's, a few of them composed. */
-static const double own_error = 4 * DBL_EPSILON;
-
 /* ---- formats ---- */
 
 const Format *format_of(Dtype dtype)
@@ -75,11 +72,20 @@ bool sum_is_exact(double a, double b)
     return (a - (sum - back)) + (b - back) == 0;
 }
 
+/* Whether its significand has no more than half of a float64's digits, as that of each f32. */
+static bool is_half_as_long(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits << (64 - (DBL_MANT_DIG + 1) / 2) == 0;
+}
+
 bool product_is_exact(double a, double b)
 {
     double product = a * b;
+    bool fits = (is_half_as_long(a) && is_half_as_long(b)) || fma(a, b, -product) == 0;
     /* fma() cannot see what lies below the smallest denormal. */
-    return fma(a, b, -product) == 0 && (product == 0 ? a == 0 || b == 0 : fabs(product) >= DBL_MIN / DBL_EPSILON);
+    return fits && (product == 0 ? a == 0 || b == 0 : fabs(product) >= DBL_MIN / DBL_EPSILON);
 }
 
 int64_t wrap(Dtype dtype, uint64_t integer)
@@ -141,27 +147,32 @@ static double ulp_of(const Format *format, double x)
     return exponent < -1022 ? format->tiny : fmax(power_of_2(exponent), format->tiny);
 }
 
-/* Both parts of a result with one bound; `error` is the evaluator's own. */
-static Value rounded_parts(const Format *format, double re, double im, double carried, double ulps, double error)
+/* How far a result's parts, the larger of which has this size, may be off; infinite where it may be anything. `error` is the
+ * evaluator's own. */
+static double rounding_bound(const Format *format, double largest, double carried, double ulps, double error)
 {
-    double size = fmax(fabs(re), fabs(im)) + carried;
+    double size = largest + carried;
     /* The nearest number is within half an ulp of the exact one; what is further off may have larger ulps. */
     double reach = ulps > 0.5 ? size * (1 + 2 * ulps * format->unit) : size;
     double bound = carried + ulps * ulp_of(format, reach) + size * error;
     /* What may round to infinity may be anything further on. */
-    if (!(size + bound < format->huge))
-        return value_open();
-    return (Value){ .re = re, .im = im, .bound = bound, .either = re == 0 || im == 0 };
+    return size + bound < format->huge ? bound : INFINITY;
+}
+
+/* The bound of one operation's result: see value_rounded(). */
+static double result_bound(const Format *format, double re, double carried, double ulps, bool exact)
+{
+    return exact && carried == 0 && format_holds(format, re) ? 0 : rounding_bound(format, fabs(re), carried, ulps, VALUE_ERROR);
+}
+
+static Value bounded(double re, double im, double bound, bool either)
+{
+    return bound == INFINITY ? value_open() : (Value){ .re = re, .im = im, .bound = bound, .either = either };
 }
 
 Value value_rounded(Dtype dtype, double re, double carried, double ulps, bool exact)
 {
-    const Format *format = format_of(dtype);
-    if (exact && carried == 0 && format_holds(format, re))
-        return (Value){ .re = re, .either = re == 0 };
-    Value result = rounded_parts(format, re, 0, carried, ulps, own_error);
-    result.either = re == 0;
-    return result;
+    return bounded(re, 0, result_bound(format_of(dtype), re, carried, ulps, exact), re == 0);
 }
 
 static bool same(double a, double b)
@@ -183,7 +194,7 @@ Value value_either(Dtype dtype, Value a, Value b)
     }
     if (!value_is_finite(a) || !value_is_finite(b))
         return value_open();
-    both.bound = fmax(a.bound, (fmax(fabs(a.re - b.re), fabs(a.im - b.im)) + b.bound) * (1 + own_error));
+    both.bound = fmax(a.bound, (fmax(fabs(a.re - b.re), fabs(a.im - b.im)) + b.bound) * (1 + VALUE_ERROR));
     return both;
 }
 
@@ -214,7 +225,7 @@ double value_distance(Dtype dtype, Value a)
 
 double value_reach(Value a)
 {
-    double size = a.im == 0 ? fabs(a.re) : hypot(a.re, a.im) * (1 + own_error);
+    double size = a.im == 0 ? fabs(a.re) : hypot(a.re, a.im) * (1 + VALUE_ERROR);
     return size + a.bound * 1.5;    /* more than sqrt 2, for both parts */
 }
 
@@ -240,19 +251,18 @@ static bool is_zero(Value a)
     return a.re == 0 && a.bound == 0;
 }
 
-static Value real_mul(Dtype dtype, Value a, Value b)
+static Value real_mul(Dtype dtype, const Value *a, const Value *b)
 {
-    bool unsure = ((a.re == 0 || isinf(a.re)) && a.either) || ((b.re == 0 || isinf(b.re)) && b.either);
-    double product = a.re * b.re;
-    if (isfinite(a.re) && isfinite(b.re)) {
-        double carried = fabs(a.re) * b.bound + fabs(b.re) * a.bound + a.bound * b.bound;
-        Value result = value_rounded(dtype, product, carried, 0.5, product_is_exact(a.re, b.re));
-        result.either = result.bound > 0 ? result.either : unsure;
-        return result;
+    bool unsure = ((a->re == 0 || isinf(a->re)) && a->either) || ((b->re == 0 || isinf(b->re)) && b->either);
+    double product = a->re * b->re;
+    if (isfinite(a->re) && isfinite(b->re)) {
+        double carried = fabs(a->re) * b->bound + fabs(b->re) * a->bound + a->bound * b->bound;
+        double bound = result_bound(format_of(dtype), product, carried, 0.5, product_is_exact(a->re, b->re));
+        return bounded(product, 0, bound, bound > 0 ? product == 0 : unsure);
     }
     /* What may be 0 or not makes NaN or infinity of infinity. */
-    bool unsure_zero = !surely_not_zero(a) || !surely_not_zero(b), zero = is_zero(a) || is_zero(b);
-    if (isnan(a.re) || isnan(b.re) || zero || !unsure_zero)
+    bool unsure_zero = !surely_not_zero(*a) || !surely_not_zero(*b), zero = is_zero(*a) || is_zero(*b);
+    if (isnan(a->re) || isnan(b->re) || zero || !unsure_zero)
         return special(product, unsure);
     return value_open();
 }
@@ -280,7 +290,7 @@ static Value real_div(Dtype dtype, Value a, Value b)
         return special(quotient, unsure);
     if (isinf(b.re))
         return (Value){ .re = quotient, .either = true };
-    double carried = (a.bound + fabs(quotient) * b.bound) / (fabs(b.re) - b.bound) * (1 + own_error);
+    double carried = (a.bound + fabs(quotient) * b.bound) / (fabs(b.re) - b.bound) * (1 + VALUE_ERROR);
     bool exact = product_is_exact(quotient, b.re) && quotient * b.re == a.re;
     Value result = value_rounded(dtype, quotient, carried, 0.5, exact);
     result.either = result.bound > 0 ? result.either : unsure;
@@ -332,7 +342,7 @@ static Value complex_mul(Dtype dtype, Value a, Value b)
         return (Value){ .re = re, .im = im, .either = re == 0 || im == 0, .inside = 2 * inside, .grain = least_bit(p, 4) };
     double carried = (fabs(a.re) + fabs(a.im)) * b.bound + (fabs(b.re) + fabs(b.im)) * a.bound + 2 * a.bound * b.bound;
     double size = value_reach(a) * value_reach(b);
-    double rounding = size * (complex_ulps * format->unit + own_error) + complex_ulps * format->tiny;
+    double rounding = size * (complex_ulps * format->unit + VALUE_ERROR) + complex_ulps * format->tiny;
     if (!(2 * size + carried + rounding < format->huge))
         return value_open();
     return (Value){ .re = re, .im = im, .bound = carried + rounding, .either = re == 0 || im == 0, .inside = 2 * inside };
@@ -350,8 +360,8 @@ static Value complex_div(Dtype dtype, Value a, Value b)
         return value_open();
     double norm = b.re * b.re + b.im * b.im;
     double re = (a.re * b.re + a.im * b.im) / norm, im = (a.im * b.re - a.re * b.im) / norm, quotient = hypot(re, im);
-    double carried = (value_distance(dtype, a) + quotient * value_distance(dtype, b)) / away * (1 + own_error);
-    double rounding = (quotient + carried) * (4 * complex_ulps * format->unit + 2 * own_error) +
+    double carried = (value_distance(dtype, a) + quotient * value_distance(dtype, b)) / away * (1 + VALUE_ERROR);
+    double rounding = (quotient + carried) * (4 * complex_ulps * format->unit + 2 * VALUE_ERROR) +
                       complex_ulps * format->tiny * (1 + (1 + top) / fmin(away, away * away));
     if (!(quotient + carried + rounding < format->huge))
         return value_open();
@@ -374,24 +384,24 @@ Value value_negate(Dtype dtype, Value a)
     return a;
 }
 
-Value value_mul(Dtype dtype, Value a, Value b)
+Value value_mul(Dtype dtype, const Value *a, const Value *b)
 {
-    if (a.open || b.open)
+    if (a->open || b->open)
         return value_open();
-    return is_complex(dtype) ? complex_mul(dtype, a, b) : real_mul(dtype, a, b);
+    return is_complex(dtype) ? complex_mul(dtype, *a, *b) : real_mul(dtype, a, b);
 }
 
-static bool may_be_denormal(Value a)
+static bool may_be_denormal(const Value *a)
 {
-    return fabs(a.re) - a.bound < FLT_MIN && (a.re != 0 || a.bound > 0);
+    return fabs(a->re) - a->bound < FLT_MIN && (a->re != 0 || a->bound > 0);
 }
 
 /* The units that add up products of bf16 take denormal numbers for 0, products and sums of that size as well. Sums of
  * multiples of the least normal number are none; to others a product, and the addition that takes it, add so much. */
-Value value_mul_flushed(Value a, Value b)
+Value value_mul_flushed(const Value *a, const Value *b)
 {
     Value product = value_mul(DTYPE_F32, a, b);
-    bool flushes = !a.open && !b.open && (may_be_denormal(a) || may_be_denormal(b));
+    bool flushes = !a->open && !b->open && (may_be_denormal(a) || may_be_denormal(b));
     if (product.open || isnan(product.re))
         return product;
     if (isinf(product.re))
@@ -485,9 +495,7 @@ static Value cast_float(Dtype to, Value a)
         return is_complex(to) ? value_open() : a;
     if (a.bound == 0 && format_holds(format, a.re) && format_holds(format, a.im))
         return a;
-    Value result = rounded_parts(format, a.re, a.im, a.bound, 0.5, 0);
-    result.either = a.either;
-    return result;
+    return bounded(a.re, a.im, rounding_bound(format, fmax(fabs(a.re), fabs(a.im)), a.bound, 0.5, 0), a.either);
 }
 
 bool value_is_same(Dtype to, Dtype from)
@@ -508,101 +516,4 @@ Value value_cast(Dtype to, Dtype from, Value a)
     if (kind == KIND_INT)
         return cast_to_integer(to, a);
     return value_is_same(to, from) ? a : cast_float(to, a);
-}
-
-/* ---- sums ---- */
-
-static void note_last(Sum *sum, int last)
-{
-    if (!sum->begun || last < sum->last)
-        sum->last = last;
-    sum->begun = true;
-}
-
-static void add_part(Sum *sum, int i, double x)
-{
-    if (!isfinite(x)) {
-        sum->nan[i] |= isnan(x);
-        sum->up[i] |= x > 0;
-        sum->down[i] |= x < 0;
-        return;
-    }
-    /* Neumaier: what each addition loses is kept, so that the sum is as good as exact. */
-    double s = sum->part[i], t = s + x;
-    sum->rest[i] += fabs(s) >= fabs(x) ? (s - t) + x : (x - t) + s;
-    sum->part[i] = t;
-    sum->size[i] += fabs(x);
-    if (x == 0 || sum->inexact)
-        return;
-    note_last(sum, last_bit(x));
-}
-
-void sum_add(Sum *sum, Value value)
-{
-    Kind kind = dtype_kind(sum->dtype);
-    if (kind == KIND_BOOL) {
-        sum->integer |= !value.open && value.integer;
-        sum->open |= value.open;
-        return;
-    }
-    sum->open |= value.open || (value.either && (isinf(value.re) || isinf(value.im)));
-    if (kind == KIND_INT) {
-        sum->integer += (uint64_t)value.integer;
-        return;
-    }
-    if (sum->open)
-        return;
-    sum->count += value.re != 0 || value.im != 0 || value.bound > 0;
-    sum->inexact |= value.bound > 0;
-    sum->bound += value.bound;
-    add_part(sum, 0, value.re);
-    if (kind != KIND_COMPLEX)
-        return;
-    add_part(sum, 1, value.im);
-    sum->count += value.inside > 0;
-    sum->size[0] += fmax(value.inside - fabs(value.re), 0);
-    sum->size[1] += fmax(value.inside - fabs(value.im), 0);
-    if (value.grain > 0)
-        note_last(sum, last_bit(value.grain));
-}
-
-/* Every partial sum is a multiple of 2^last and no larger than `size`: all of them can be held when that takes no more
- * digits than there are, and then no order rounds. */
-static bool sum_holds_exactly(const Sum *sum, const Format *format, double size)
-{
-    return !sum->inexact && (size == 0 || (sum->last >= format->lowest && size <= format->huge &&
-                                           size <= ldexp(1, sum->last + format->digits)));
-}
-
-static double sum_part(const Sum *sum, int i)
-{
-    if (sum->nan[i] || (sum->up[i] && sum->down[i]))
-        return NAN;
-    return sum->up[i] ? INFINITY : sum->down[i] ? -INFINITY : sum->part[i] + sum->rest[i];
-}
-
-Value sum_value(const Sum *sum)
-{
-    if (sum->dtype == DTYPE_BOOL)
-        return sum->integer ? value_whole(1) : sum->open ? value_open() : value_whole(0);
-    if (sum->open)
-        return value_open();
-    if (dtype_kind(sum->dtype) == KIND_INT)
-        return value_whole(wrap(sum->dtype, sum->integer));
-    const Format *format = format_of(sum->dtype);
-    Value value = { .re = sum_part(sum, 0), .im = is_complex(sum->dtype) ? sum_part(sum, 1) : 0 };
-    double size = fmax(sum->size[0], sum->size[1]);
-    double largest = fmax(isfinite(value.re) ? fabs(value.re) : 0, isfinite(value.im) ? fabs(value.im) : 0);
-    value.either = value.re == 0 || (is_complex(sum->dtype) && value.im == 0);
-    if (sum->count <= 1)
-        value.bound = sum->bound;
-    else if (!sum_holds_exactly(sum, format, size))
-        value.bound = sum->bound + rounding_errors(format, (double)(sum->count - 1) * (1 + sum->truncates)) * (size + sum->bound) +
-                      largest * own_error + (double)sum->count * DBL_EPSILON * DBL_EPSILON * size;
-    /* Some order may overflow on the way. */
-    if (!(size + value.bound < format->huge) && !(sum->count <= 1 && size <= format->huge))
-        return value_open();
-    if (!is_complex(sum->dtype) && !isfinite(value.re))
-        value.bound = 0;
-    return value;
 }

@@ -1,6 +1,6 @@
 /* Values with bounds: what the parts of the evaluator share. evaluate.c walks the Program, evaluate_value.c adds and
- * multiplies, evaluate_map.c, evaluate_complex.c and evaluate_power.c know the functions, evaluate_reduce.c and
- * evaluate_order.c the reductions. Only they include it.
+ * multiplies, evaluate_sum.c adds up, evaluate_map.c, evaluate_complex.c and evaluate_power.c know the functions,
+ * evaluate_reduce.c and evaluate_order.c the reductions. Only they include it.
  *
  * A Value stands for every number that a correct kernel may have in its place: those within the bound. Each function
  * here takes such Values and gives one that holds whatever the kernel may make of them, if it rounds each operation in
@@ -21,6 +21,8 @@ typedef struct Format {
 } Format;
 
 const Format *format_of(Dtype dtype);
+
+#define VALUE_ERROR 0x1p-50       /* the evaluator's own: its functions are float64's, a few of them composed */
 
 /* ---- making Values ---- */
 
@@ -51,8 +53,8 @@ double value_distance(Dtype dtype, Value a);
 
 Value value_add(Dtype dtype, Value a, Value b);
 Value value_negate(Dtype dtype, Value a);
-Value value_mul(Dtype dtype, Value a, Value b);
-Value value_mul_flushed(Value a, Value b);          /* of two bf16 to an f32 that is added to others */
+Value value_mul(Dtype dtype, const Value *a, const Value *b);
+Value value_mul_flushed(const Value *a, const Value *b);         /* of two bf16 to an f32 that is added to others */
 Value value_div(Dtype dtype, Value a, Value b);
 Value value_root(Dtype dtype, Value a);             /* of what is not negative, whatever its bound says */
 Value value_modulus(Dtype dtype, Value a);
@@ -87,7 +89,7 @@ typedef struct Sum {
     bool truncates;               /* additions may round toward zero: each is then off by twice as much */
 } Sum;
 
-void sum_add(Sum *sum, Value value);
+void sum_add(Sum *sum, const Value *value);
 Value sum_value(const Sum *sum);
 
 /* ---- a product in any order: evaluate_reduce.c ---- */

@@ -46,7 +46,7 @@ struct Evaluator {
     const Term **joined;          /* [term id]: of a combination whose factors a kernel may contract in any order
                                      (semiring.h), the reduction over it */
     Value **scattered;            /* [tensor id]: all elements of what a scatter makes; NULL until one is asked for */
-    Scratch *scratch;
+    Scratch *scratch, *spare;     /* the latter: of small ones that were given back */
     jmp_buf *stop;                /* where to go when something is out of range, or memory runs out */
     const Term *culprit;
     const Position *astray;       /* what is out of range where nothing was read: a target's position */
@@ -64,7 +64,7 @@ struct Evaluator {
 void walk_find_facts(Evaluator *e);
 
 /* The term where the loops stand. */
-Value walk_term(Evaluator *e, const Term *term);
+void walk_term(Evaluator *e, const Term *term, Value *value);
 
 /* The argument of a reduction at all `count` points of the reduced indices, into `x` or, where that is NULL, into
  * `sum`. */
@@ -87,6 +87,7 @@ Value walk_load(const Array *array, const int64_t *position);
 /* Zeroed memory, until walk_give_back(). */
 void *walk_take(Evaluator *e, int64_t count, size_t size);
 void walk_give_back(Evaluator *e, Scratch *down_to);
+void walk_free_spare(Evaluator *e);
 _Noreturn void walk_stop_without_memory(Evaluator *e);
 
 /* ---- evaluate_join.c ---- */
