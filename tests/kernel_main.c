@@ -9,7 +9,7 @@
  * each of them. The seed chooses what is laid out how: axes in any order, gaps, negative and zero strides, unaligned data, and which named
  * statements are asked for beside the result; with -l operands lie as C has them, in lines that are aligned to 16
  * bytes, with -c results from a line of the cache on. Every array ends, or begins, at a page without access; so does
- * the workspace. Then every other kernel is compiled again for the least memory that its plan can do with, and for
+ * the workspace. Then every fourth kernel is compiled again for the least memory that its plan can do with, and for
  * one byte less, which must be refused. Of a large result a fourth of the elements is compared.
  *
  * Kernels for CUDA run in tests/cuda_emulator.h where tests/cuda_cc.sh is the C compiler; with -g on a GPU, to which arrays are
@@ -524,7 +524,7 @@ static bool run_job(Job *job, einc_context *context, char *line, const char **re
     bool good = true;
     for (int s = 0; s < job->set_count && good; s++)
         good = run_set(job, context, kernel, &job->sets[s], 1 + s % 2);
-    if (good && !job->expected_count && job_pick(job, 2))
+    if (good && !job->expected_count && job_pick(job, 4) == 0)
         good = refuses_less(job, context, &source, options, first_compiled(kernel));
     einc_kernel_free(kernel);
     return good;
