@@ -1,4 +1,4 @@
-/* What statements make, element by element; a scatter all at once. */
+/* What statements make, element by element; a small scatter all at once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,10 +41,16 @@ static bool is_scatter(const Output *output)
     return false;
 }
 
-static void add_loop(Index **loops, int *count, Index *index)
+/* Indices to go through. */
+typedef struct Loops {
+    Index **list;
+    int count;
+} Loops;
+
+static void add_loop(Loops *loops, Index *index)
 {
-    if (!indices_have(loops, *count, index))
-        loops[(*count)++] = index;
+    if (!indices_have(loops->list, loops->count, index))
+        loops->list[loops->count++] = index;
 }
 
 /* What a scatter adds up: of a sum that a kernel may add up with the others, its elements. */
@@ -56,21 +62,34 @@ static const Term *scattered_value(const Output *output)
                ? value->reduce.argument : value;
 }
 
-/* The indices that a scatter runs over: the value's, and those that only the target has. */
-static int scatter_loops(const Output *output, const Term *value, Index **loops)
+/* The indices that say where in a scatter's target something goes: those that stand alone at an axis, or the others. */
+static Loops target_loops(Evaluator *e, const Output *output, bool alone)
 {
-    int count = 0;
-    for (int i = 0; i < value->rank; i++)
-        add_loop(loops, &count, value->indices[i]);
+    Loops loops = { .list = walk_take(e, e->program->index_count, sizeof *loops.list) };
     for (int a = 0; a < output->tensor->rank; a++)
-        for (int k = 0; k < output->positions[a].count; k++) {
+        for (int k = 0; position_is_plain(&output->positions[a]) == alone && k < output->positions[a].count; k++) {
             const PositionPart *part = &output->positions[a].parts[k];
             if (part->index)
-                add_loop(loops, &count, part->index);
+                add_loop(&loops, part->index);
             for (int i = 0; part->gather && i < part->gather->rank; i++)
-                add_loop(loops, &count, part->gather->indices[i]);
+                add_loop(&loops, part->gather->indices[i]);
         }
-    return count;
+    return loops;
+}
+
+static void add_loops(Loops *loops, Index *const *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        add_loop(loops, list[i]);
+}
+
+static void remove_loops(Loops *loops, const Loops *others)
+{
+    int kept = 0;
+    for (int i = 0; i < loops->count; i++)
+        if (!indices_have(others->list, others->count, loops->list[i]))
+            loops->list[kept++] = loops->list[i];
+    loops->count = kept;
 }
 
 /* Where an element stands in C order. */
@@ -83,16 +102,13 @@ static int64_t element_number(const Evaluator *e, const Tensor *tensor, const in
 }
 
 /* Adds every contribution to its element. Where one with an open position goes is not known: then all are open. */
-static void add_contributions(Evaluator *e, const Output *output, Sum *sums, int64_t count)
+static void add_contributions(Evaluator *e, const Output *output, const Loops *loops, Sum *sums, int64_t count)
 {
-    int64_t at[RANK_MAX];
-    Index **loops = walk_take(e, e->program->index_count, sizeof *loops);
+    int64_t at[RANK_MAX], steps = walk_count(e, loops->list, loops->count);
     const Term *added = scattered_value(output);
-    int loop_count = scatter_loops(output, added, loops);
-    int64_t steps = walk_count(e, loops, loop_count);
     bool known = true;
-    walk_first(e, loops, loop_count);
-    for (int64_t i = 0; i < steps; i++, walk_next(e, loops, loop_count)) {
+    walk_first(e, loops->list, loops->count);
+    for (int64_t i = 0; i < steps; i++, walk_next(e, loops->list, loops->count)) {
         Value value;
         walk_term(e, added, &value);
         if (walk_positions(e, NULL, output->tensor, output->positions, at))
@@ -104,7 +120,7 @@ static void add_contributions(Evaluator *e, const Output *output, Sum *sums, int
         sums[i].open = true;
 }
 
-static void scatter(Evaluator *e, const Output *output)
+static void scatter(Evaluator *e, const Output *output, const Loops *loops)
 {
     const Tensor *tensor = output->tensor;
     Array shape = { .rank = tensor->rank };
@@ -117,7 +133,7 @@ static void scatter(Evaluator *e, const Output *output)
         Value before = element_before(e, tensor, position);
         sum_add(&sums[i], &before);
     }
-    add_contributions(e, output, sums, count);
+    add_contributions(e, output, loops, sums, count);
     Value *values = calloc((size_t)count + 1, sizeof *values);
     if (!values)
         walk_stop_without_memory(e);
@@ -125,6 +141,59 @@ static void scatter(Evaluator *e, const Output *output)
         values[i] = sum_value(&sums[i]);
     e->scattered[tensor->id] = values;
     walk_give_back(e, scratch);
+}
+
+/* One element of a scatter by itself: the indices that stand alone at an axis are where it is, and of the others it takes those points
+ * that go there. */
+static Value gather(Evaluator *e, const Output *output, const Loops *places, const Loops *inner, const int64_t *position)
+{
+    const Tensor *tensor = output->tensor;
+    const Term *added = scattered_value(output);
+    int64_t at[RANK_MAX], steps = walk_count(e, places->list, places->count), each = walk_count(e, inner->list, inner->count);
+    Sum sum = { .dtype = tensor->dtype };
+    Value value = element_before(e, tensor, position);
+    sum_add(&sum, &value);
+    for (int a = 0; a < tensor->rank; a++)
+        if (position_is_plain(&output->positions[a]))
+            e->at[output->positions[a].parts[0].index->id] = position[a];
+    walk_first(e, places->list, places->count);
+    for (int64_t i = 0; i != steps; i++, walk_next(e, places->list, places->count)) {
+        bool known = walk_positions(e, NULL, tensor, output->positions, at);
+        sum.open |= !known;
+        if (!known || memcmp(at, position, (size_t)tensor->rank * sizeof *at))
+            continue;
+        walk_first(e, inner->list, inner->count);
+        for (int64_t k = 0; k != each; k++, walk_next(e, inner->list, inner->count)) {
+            walk_term(e, added, &value);
+            sum_add(&sum, &value);
+        }
+    }
+    return sum_value(&sum);
+}
+
+enum { SCATTERED_POINTS = 1 << 23, SCATTERED_TIMES = 16 };
+
+/* All at once where that are few points, or hardly more than one element has to look at. */
+static Value scattered_element(Evaluator *e, const Output *output, const int64_t *position)
+{
+    const Tensor *tensor = output->tensor;
+    const Term *added = scattered_value(output);
+    Scratch *scratch = e->scratch;
+    Loops alone = target_loops(e, output, true), places = target_loops(e, output, false), inner = target_loops(e, output, true);
+    remove_loops(&places, &alone);
+    add_loops(&inner, added->indices, added->rank);
+    remove_loops(&inner, &alone);
+    remove_loops(&inner, &places);
+    Loops all = target_loops(e, output, true);
+    add_loops(&all, places.list, places.count);
+    add_loops(&all, inner.list, inner.count);
+    int64_t points = walk_count(e, all.list, all.count), looked_at = walk_count(e, places.list, places.count);
+    bool at_once = e->scattered[tensor->id] || (points >= 0 && (points <= SCATTERED_POINTS || points / SCATTERED_TIMES <= looked_at));
+    if (at_once && !e->scattered[tensor->id])
+        scatter(e, output, &all);
+    Value value = at_once ? e->scattered[tensor->id][element_number(e, tensor, position)] : gather(e, output, &places, &inner, position);
+    walk_give_back(e, scratch);
+    return value;
 }
 
 Value walk_element(Evaluator *e, const Tensor *tensor, const int64_t *position)
@@ -136,11 +205,8 @@ Value walk_element(Evaluator *e, const Tensor *tensor, const int64_t *position)
         walk_term(e, output->value, &value);
         return value;
     }
-    if (is_scatter(output)) {
-        if (!e->scattered[tensor->id])
-            scatter(e, output);
-        return e->scattered[tensor->id][element_number(e, tensor, position)];
-    }
+    if (is_scatter(output))
+        return scattered_element(e, output, position);
     Sum sum = { .dtype = tensor->dtype };
     Value value = element_before(e, tensor, position);
     sum_add(&sum, &value);

@@ -288,6 +288,42 @@ static void a_scatter_adds_duplicates_to_what_was_there(void **unused)
     end(run);
 }
 
+/* Of more points than are gone through for one element. */
+static void an_element_of_a_large_scatter_is_made_by_itself(void **unused)
+{
+    (void)unused;
+    enum { I = 5000, J = 2000, SOME = 500 };
+    static float x[I], z[J], old[(I + 1) * J];
+    static int64_t y[I];
+    for (int i = 0; i < I; i++) {
+        x[i] = (float)(i % 7);
+        y[i] = i % 10;
+    }
+    for (int j = 0; j < J; j++)
+        z[j] = (float)(j % 5 - 2);
+    old[4 * J + 7] = 1000;
+    Array arrays[] = { F32(x, 1, I), F32(z, 1, J), F32(old, 2, I + 1, J) };
+    Run *run = begin("d[i+r,j] += x[i] * z[j]", "r=2", "d", 3, arrays);
+    assert_exact(element(run, 0, 4, 7, 0), 1000 + (x[4] + x[3]) * z[7]);
+    assert_exact(element(run, 0, 0, 9, 0), x[0] * z[9]);
+    assert_exact(element(run, 0, I, J - 1, 0), x[I - 1] * z[J - 1]);
+    end(run);
+    Array others[] = { I64(y, 1, I), F32(x, 1, I), F32(z, 1, J), F32(old, 2, 10, J) };
+    run = begin("d[y[i],j] += x[i] * z[j]", "", "d", 4, others);
+    double sum = 1000;
+    for (int i = 4; i < I; i += 10)
+        sum += x[i] * z[7];
+    assert_true(fabs(element(run, 0, 4, 7, 0).re - sum) < 1e-9);
+    end(run);
+    y[SOME] = 10;
+    run = begin("d[y[i],j] += x[i] * z[j]", "", "d", 4, others);
+    int64_t position[] = { 4, 7 };
+    Value value;
+    assert_false(evaluator_element(run->evaluator, output_at(run, 0), position, &value));
+    assert_string_equal(evaluator_error(run->evaluator), "'d' at 10, but axis 0 has 10");
+    end(run);
+}
+
 static void targets_of_other_forms(void **unused)
 {
     (void)unused;
@@ -361,6 +397,7 @@ int main(void)
         cmocka_unit_test(a_read_out_of_range_is_an_error),
         cmocka_unit_test(an_axis_of_size_1_is_broadcast),
         cmocka_unit_test(a_scatter_adds_duplicates_to_what_was_there),
+        cmocka_unit_test(an_element_of_a_large_scatter_is_made_by_itself),
         cmocka_unit_test(targets_of_other_forms),
         cmocka_unit_test(a_deep_chain_computes_nothing_twice),
         cmocka_unit_test(a_product_of_a_million_steps_is_quick),
