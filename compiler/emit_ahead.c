@@ -251,9 +251,9 @@ void tiling_find_following(Emitter *e, const Tiling *t)
         met = emit_text(e, "%s * %s", met, tiling_extent_here(e, kept->list[i]));
     for (int i = 0; i < rows->count - 1; i++)
         met = emit_text(e, "%s * %s", met, tiling_extent_here(e, rows->list[i]));
-    emit_line(e, "/* Beside the products comes what the next sweep reads, rows and columns, as they lie in memory. */");
+    emit_line(e, "/* Beside the products comes what the next sweep reads, rows%s, as they lie in memory. */", t->c->next_read[1] ? " and columns" : "");
     emit_line(e, "Following next_sweep = follow(%s,", next_range(e, t, t->c->next_read[0]));
-    emit_line(e, "        %s,", next_range(e, t, t->c->next_read[1]));
+    emit_line(e, "        %s,", t->c->next_read[1] ? next_range(e, t, t->c->next_read[1]) : "NULL, 0");
     emit_line(e, "        %s);", met);
 }
 

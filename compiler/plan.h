@@ -152,7 +152,7 @@ typedef struct Contract {
     int sweep;                    /* so many contracted points are packed at a time, and met by all rows of a unit of work,
                                    * whose sums are kept until the last; 0: all of them */
     const Term *next_read[2];     /* what a sweep reads of rows and of columns, where both lie in memory as it meets them: that of the next one is
-                                   * asked for beside the products; or NULL, both */
+                                   * asked for beside the products; or NULL, both. Several operands may make columns: then the largest that lies so, or none */
     bool sweep_whole;             /* so many that whole rows of memory are a panel */
     bool sweep_far;               /* their panels and sums may be behind the second cache: rows are packed for each unit's columns */
     int near, row_block;          /* panels of more words are taken one at a time, by so many tiles of rows; */

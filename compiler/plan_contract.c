@@ -323,30 +323,51 @@ static double sums_of(const Planner *planner, const Contract *c)
     return planner_points(planner, &c->kept_rows) * planner_points(planner, &c->rows) * planner_points(planner, &c->columns);
 }
 
-/* What a sweep reads of a side, if its contracted points follow each other in memory, all of one before the next one's; else NULL. */
-static const Term *read_in_order(const Planner *planner, const Contract *c, const Term *side)
+typedef struct InOrder {
+    const Planner *planner;
+    const Contract *c;
+    const Term *read;
+    double numbers;
+} InOrder;
+
+/* Of the reads whose contracted points follow each other in memory, all of one before the next one's: that of the most numbers. */
+static void note_in_order(void *user, const Term *read)
 {
-    const Term *read = plain_read(side);
+    InOrder *found = user;
+    const Contract *c = found->c;
     const IndexSet *sets[] = { &c->kept_rows, &c->rows, &c->columns, &c->depth };
     const Index *outer = c->depth.list[0];
     double numbers = 1;
-    for (int a = 0; read && a < read->read.tensor->rank; a++)
+    if (read->kind != TERM_READ || !term_has_index(read, outer))
+        return;
+    for (int a = 0; a < read->read.tensor->rank; a++)
         if (!position_is_plain(&read->read.positions[a]))
-            return NULL;
-    for (int s = 0; read && s < 4; s++)
+            return;
+    for (int s = 0; s < 4; s++)
         for (int i = 0; i < sets[s]->count; i++)
             if (sets[s]->list[i] != outer && term_has_index(read, sets[s]->list[i]))
-                numbers *= planner_extent(planner, sets[s]->list[i]);
-    return read && (double)side_stride(planner, read, outer) == numbers ? read : NULL;
+                numbers *= planner_extent(found->planner, sets[s]->list[i]);
+    if (numbers <= found->numbers || (double)side_stride(found->planner, read, outer) != numbers)
+        return;
+    found->read = read;
+    found->numbers = numbers;
 }
 
-/* What the next sweep reads, beside sums that leave room for it. */
+static const Term *read_in_order(const Planner *planner, const Contract *c, const Term *side)
+{
+    InOrder found = { .planner = planner, .c = c };
+    term_each_below(planner->arena, side, note_in_order, &found);
+    return found.read;
+}
+
+/* What the next sweep reads, beside sums that leave room for it: rows, and columns if they are read in order or several operands make them. */
 static void set_next_read(const Planner *planner, Contract *c, Dtype dtype)
 {
     const Term *left = read_in_order(planner, c, c->left), *right = read_in_order(planner, c, c->right);
-    bool both = left && right && sums_of(planner, c) * (double)dtype_size(dtype) <= planner->plan->target->l2_bytes / (double)NEXT_SUMS;
-    c->next_read[0] = both ? left : NULL;
-    c->next_read[1] = both ? right : NULL;
+    bool asks = left && (right || !plain_read(c->right)) &&
+                sums_of(planner, c) * (double)dtype_size(dtype) <= planner->plan->target->l2_bytes / (double)NEXT_SUMS;
+    c->next_read[0] = asks ? left : NULL;
+    c->next_read[1] = asks ? right : NULL;
 }
 
 /* Whether all sums stay near, and panels of all points would not, or where they come in order all that is read would not: then that comes

@@ -9,7 +9,7 @@ Sizes are around the edges of tiles: 0, 1, primes, one more and one less than a 
 arrays with NaN, infinities, ties and zeros. Without --targets, they run on the machine's own, on fewer lanes (portable vectors,
 AVX2: a fourth of them each), which have other pieces of a line, and on AMX by its model in C, a fourth of those of f32 there,
 in parts of bf16, and where the machine has AMX of the others, too, some with weights of bf16 in plain C; each with one of the nests
-besides tiles. A fourth of the machine's own in tiles are optimised as they are for users, the others not at all. About 380 s.
+besides tiles. A fourth of the machine's own in tiles are optimised as they are for users. About 400 s.
 """
 
 import argparse
@@ -458,6 +458,10 @@ EXPRESSIONS = [
     ('ij | cummax j', 'i,j:d'),
     ('bij | cumsum j | * 2', 'b,i,j:h'),
     ('i64(ij) | cumsum j', 'i,j:i'),
+    # Deep products of which several operands make the columns: what comes next is asked for beside them.
+    ('Li,Lj,L->ij', 'L,i L,j L'),
+    ('RLz,Rj,Lj->zj', 'R,L,z R,j L,j'),
+    ('exp(Lz), Lj, L->zj | relu', 'L,z:d L,j:d L:d'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

@@ -512,17 +512,20 @@ static void deep_products_are_shared(void **unused)
         { "bkc,bkn->bcn", "sapphirerapids", 5000, 64, 64, 0, 96 },
         { "kc,kn->cn", "avx2", 500000, 64, 600, 0, 896 },     { "kc,kn->cn", "avx2", 1000000, 600, 600, 0, 896 },
         { "kc,kn->cn | max c", "avx2", 500000, 64, 64, 0, 0 }, { "kc,kn->cn", "avx2", 1000000, 4, 64, 16, 1280 },
+        { "kc,kn,k->cn", "sapphirerapids", 40000, 200, 32, 16, 192 }, { "kc,kn,n->cn", "avx2", 500000, 64, 64, 16, 96 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int64_t shapes[2][3];
-        OperandSpec operands[2];
-        const char *letter = cases[i].expression;
-        for (int o = 0; o < 2; o++, letter++) {
-            operands[o] = (OperandSpec){ .dtype = DTYPE_NONE, .shape = shapes[o] };
+        int64_t shapes[3][3];
+        OperandSpec operands[3];
+        int count = 0;
+        for (const char *letter = cases[i].expression; *letter != '-'; letter += *letter == ',') {
+            int64_t *shape = shapes[count];
+            operands[count] = (OperandSpec){ .dtype = DTYPE_NONE, .shape = shape };
             for (; *letter >= 'a' && *letter <= 'z'; letter++)
-                shapes[o][operands[o].rank++] = *letter == 'k' ? cases[i].depth : *letter == 'c' ? cases[i].rows : *letter == 'n' ? cases[i].columns : 16;
+                shape[operands[count].rank++] = *letter == 'k' ? cases[i].depth : *letter == 'c' ? cases[i].rows : *letter == 'n' ? cases[i].columns : 16;
+            count++;
         }
-        CompileOptions options = { .target = target_find(cases[i].target), .check = { .operands = operands, .operand_count = 2 } };
+        CompileOptions options = { .target = target_find(cases[i].target), .check = { .operands = operands, .operand_count = count } };
         Planned *planned = plan_of(cases[i].expression, options);
         const Step *step = planned->plan->launches[0]->steps[0];
         int64_t of[32] = { 0 };
