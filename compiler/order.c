@@ -179,6 +179,27 @@ static void make_leaves(const Orders *orders, Ordered *o)
                 n->leaf[f][c / WORD_BITS] &= ~((Word)1 << (c % WORD_BITS));
 }
 
+/* The indices of a leaf as they lie in memory, if it is read from an array as C lays it out; else NULL. */
+static int *axes_of(const Orders *orders, const Ordered *o, int leaf)
+{
+    const Term *factor = o->factors[leaf];
+    while (factor->kind == TERM_MAP && factor->map.count == 1)
+        factor = factor->map.arguments[0];
+    if (factor->kind != TERM_READ)
+        return NULL;
+    int rank = factor->read.tensor->rank, count = 0, *axes = ARENA_ARRAY(orders->arena, int, rank + 1);
+    for (int a = 0; a < rank; a++) {
+        const Position *at = &factor->read.positions[a];
+        if (!position_is_plain(at))
+            return NULL;
+        int class = o->class_of[at->parts[0].index->id];
+        if (class >= 0 && order_has(o->network.leaf[leaf], class) && (count == 0 || axes[count - 1] != class))
+            axes[count++] = class;
+    }
+    axes[count] = -1;
+    return axes;
+}
+
 static Ordered *network_of(const Orders *orders, const Term *reduction)
 {
     const Term *top = semiring_top(reduction);
@@ -196,6 +217,9 @@ static Ordered *network_of(const Orders *orders, const Term *reduction)
         o->network.limit = (double)orders->memory / (double)dtype_size(reduction->dtype);
     find_classes(orders, o, top);
     make_leaves(orders, o);
+    o->network.axes = ARENA_ARRAY(orders->arena, int *, listing.count);
+    for (int f = 0; f < listing.count; f++)
+        o->network.axes[f] = axes_of(orders, o, f);
     return o;
 }
 

@@ -4,12 +4,19 @@
 
 #include "ordering.h"
 
+/* An array whose elements are used once is read from its beginning to its end where its last axes are summed up, and in pieces where
+ * others are, which takes as long as so many operations an element, if its rows are long. */
+static const double pieces_cost = 0.25;
+enum { LONG_ROW = 64 };
+
 typedef struct Exact {
     const Network *network;
     int words, index_count;       /* of the indices that the sets have, numbered anew */
     double *extent;               /* [index] */
     int *members;                 /* [index]: the sets that have it, as bits */
     bool *kept;                   /* [index] */
+    int *number;                  /* [the network's index] */
+    int *const *axes;             /* [set]: Network's of a leaf with long rows; else NULL */
     Word *left;                   /* [subset][words]: the indices that a subset leaves */
     double *cost, *size;          /* [subset] */
     int *half;                    /* [subset]: where it is cut */
@@ -21,17 +28,34 @@ static void number_indices(Exact *e, Word *const *sets, int count, const Word *k
     e->extent = ARENA_ARRAY(n->arena, double, n->index_count);
     e->members = ARENA_ARRAY(n->arena, int, n->index_count);
     e->kept = ARENA_ARRAY(n->arena, bool, n->index_count);
+    e->number = ARENA_ARRAY(n->arena, int, n->index_count);
     for (int i = 0; i < n->index_count; i++) {
         int members = 0;
         for (int s = 0; s < count; s++)
             members |= order_has(sets[s], i) << s;
         if (!members)
             continue;
+        e->number[i] = e->index_count;
         e->extent[e->index_count] = n->extent[i];
         e->members[e->index_count] = members;
         e->kept[e->index_count++] = order_has(kept, i);
     }
     e->words = e->index_count / WORD_BITS + 1;
+}
+
+/* Of the sets that are leaves of the network. */
+static void find_axes(Exact *e, Word *const *sets, int count)
+{
+    const Network *n = e->network;
+    int **axes = ARENA_ARRAY(n->arena, int *, count);
+    for (int s = 0; s < count; s++)
+        for (int leaf = 0; n->axes && leaf < n->leaf_count; leaf++) {
+            int *own = n->leaf[leaf] == sets[s] ? n->axes[leaf] : NULL, last = 0;
+            while (own && own[last] >= 0)
+                last++;
+            axes[s] = last && n->extent[own[last - 1]] >= LONG_ROW ? own : axes[s];
+        }
+    e->axes = axes;
 }
 
 static double points_of(const Exact *e, const Word *a, const Word *b)
@@ -65,6 +89,19 @@ static bool sums(const Exact *e, int subset, const Word *a, const Word *b)
     return false;
 }
 
+/* What it costs more that a half is an array of which an axis before one that stays is summed up. */
+static double read_in_pieces(const Exact *e, int half, const Word *left, double points)
+{
+    const int *axes = half & (half - 1) ? NULL : e->axes[__builtin_ctz((unsigned)half)];
+    bool sums = false, pieces = false;
+    for (int a = 0; axes && axes[a] >= 0; a++) {
+        bool stays = order_has(left, e->number[axes[a]]);
+        pieces |= sums && stays;
+        sums |= !stays;
+    }
+    return pieces && points == e->size[half] ? points * pieces_cost : 0;
+}
+
 static void cut_subset(Exact *e, int subset, bool last)
 {
     int low = subset & -subset, others = subset ^ low;
@@ -75,7 +112,10 @@ static void cut_subset(Exact *e, int subset, bool last)
         double halves = e->cost[a] + e->cost[b];
         if (halves < e->cost[subset]) {
             double points = points_of(e, left, right);
-            double cost = halves + order_cost(e->network, points, e->size[subset], sums(e, subset, left, right), last);
+            bool reduces = sums(e, subset, left, right);
+            double cost = halves + order_cost(e->network, points, e->size[subset], reduces, last);
+            if (reduces)
+                cost += read_in_pieces(e, a, left_by(e, subset), points) + read_in_pieces(e, b, left_by(e, subset), points);
             if (cost < e->cost[subset]) {
                 e->cost[subset] = cost;
                 e->half[subset] = a;
@@ -102,6 +142,7 @@ double order_exact(const Network *network, Word *const *sets, int count, const W
     Exact e = { .network = network };
     int all = (1 << count) - 1, made = 0;
     number_indices(&e, sets, count, kept);
+    find_axes(&e, sets, count);
     e.left = ARENA_ARRAY(network->arena, Word, (size_t)(all + 1) * (size_t)e.words);
     e.cost = ARENA_ARRAY(network->arena, double, all + 1);
     e.size = ARENA_ARRAY(network->arena, double, all + 1);

@@ -21,6 +21,7 @@ typedef struct Network {
     int leaf_count, index_count, words;
     double *extent;               /* [index] */
     Word **leaf;                  /* [leaf]: without what only this factor has and nothing keeps: it is reduced before */
+    int **axes;                   /* [leaf]: its indices as they lie in memory, the outermost first, and -1; NULL: not known. NULL: of no leaf */
     Word *kept;                   /* the indices that stay */
     double limit;                 /* no more elements are stored of a value in between */
 } Network;

@@ -244,6 +244,10 @@ static void programs_are_ordered_where_it_pays(void **state)
         { "exp(ij), jk, (kl - l)^2 -> il", "i=100,j=100,k=100,l=2", "jk,kl->jl; ij,jl->il" },
         { "where(@i < 5, A[i+j,k], 0) * B[k,l] * C[l,j] -> [i]", "i=9,j=80,k=80,l=80", "kl,lj->jk; ijk,jk->i" },
         { "X[i,j] * B[k] | where(@i < 5, _, 0)", "i=9,j=9,k=9", "" },
+        /* A matrix is read by long rows, an array in its order. */
+        { "i,ij,j->", "i=3000,j=1000", "ij,j->i; i,i->" },
+        { "i,ij,j->", "i=3000,j=20", "i,ij->j; j,j->" },
+        { "i,ijk,j,k->", "i=200,j=200,k=200", "j,k->jk; ijk,jk->i; i,i->" },
         { "T[i] = A[i+j,k], B[k,l], C[l,j] -> [i]; where(@i < 5, T[i], 0)", "i=9,j=80,k=80,l=80", "" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
