@@ -7,11 +7,6 @@
 #include "extents.h"
 #include "target.h"
 
-typedef struct IndexSet {
-    Index **list;
-    int count;
-} IndexSet;
-
 typedef struct Product {
     const Term *reduce;           /* the reduction over the contracted indices; one simple state, */
     bool places;                  /* or an extremum and its place */

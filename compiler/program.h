@@ -293,6 +293,11 @@ const char *program_verify(const Program *program);
 /* Whether two programs are the same up to spans and the numbers of terms. */
 bool program_equal(const Program *a, const Program *b);
 
+typedef struct IndexSet {
+    Index **list;
+    int count;
+} IndexSet;
+
 bool position_is_plain(const Position *position);
 bool position_has_gather(const Position *position);
 bool statement_scatters(const Statement *statement);         /* a `+=` at computed positions */

@@ -41,16 +41,16 @@ static bool is_scatter(const Output *output)
     return false;
 }
 
-/* Indices to go through. */
-typedef struct Loops {
-    Index **list;
-    int count;
-} Loops;
-
-static void add_loop(Loops *loops, Index *index)
+static void add_loop(IndexSet *loops, Index *index)
 {
     if (!indices_have(loops->list, loops->count, index))
         loops->list[loops->count++] = index;
+}
+
+/* With room for all, until walk_give_back(). */
+static IndexSet no_loops(Evaluator *e)
+{
+    return (IndexSet){ .list = walk_take(e, e->program->index_count, sizeof(Index *)) };
 }
 
 /* What a scatter adds up: of a sum that a kernel may add up with the others, its elements. */
@@ -63,9 +63,9 @@ static const Term *scattered_value(const Output *output)
 }
 
 /* The indices that say where in a scatter's target something goes: those that stand alone at an axis, or the others. */
-static Loops target_loops(Evaluator *e, const Output *output, bool alone)
+static IndexSet target_loops(Evaluator *e, const Output *output, bool alone)
 {
-    Loops loops = { .list = walk_take(e, e->program->index_count, sizeof *loops.list) };
+    IndexSet loops = no_loops(e);
     for (int a = 0; a < output->tensor->rank; a++)
         for (int k = 0; position_is_plain(&output->positions[a]) == alone && k < output->positions[a].count; k++) {
             const PositionPart *part = &output->positions[a].parts[k];
@@ -77,13 +77,13 @@ static Loops target_loops(Evaluator *e, const Output *output, bool alone)
     return loops;
 }
 
-static void add_loops(Loops *loops, Index *const *list, int count)
+static void add_loops(IndexSet *loops, Index *const *list, int count)
 {
     for (int i = 0; i < count; i++)
         add_loop(loops, list[i]);
 }
 
-static void remove_loops(Loops *loops, const Loops *others)
+static void remove_loops(IndexSet *loops, const IndexSet *others)
 {
     int kept = 0;
     for (int i = 0; i < loops->count; i++)
@@ -102,7 +102,7 @@ static int64_t element_number(const Evaluator *e, const Tensor *tensor, const in
 }
 
 /* Adds every contribution to its element. Where one with an open position goes is not known: then all are open. */
-static void add_contributions(Evaluator *e, const Output *output, const Loops *loops, Sum *sums, int64_t count)
+static void add_contributions(Evaluator *e, const Output *output, const IndexSet *loops, Sum *sums, int64_t count)
 {
     int64_t at[RANK_MAX], steps = walk_count(e, loops->list, loops->count);
     const Term *added = scattered_value(output);
@@ -120,7 +120,7 @@ static void add_contributions(Evaluator *e, const Output *output, const Loops *l
         sums[i].open = true;
 }
 
-static void scatter(Evaluator *e, const Output *output, const Loops *loops)
+static void scatter(Evaluator *e, const Output *output, const IndexSet *loops)
 {
     const Tensor *tensor = output->tensor;
     Array shape = { .rank = tensor->rank };
@@ -145,7 +145,7 @@ static void scatter(Evaluator *e, const Output *output, const Loops *loops)
 
 /* One element of a scatter by itself: the indices that stand alone at an axis are where it is, and of the others it takes those points
  * that go there. */
-static Value gather(Evaluator *e, const Output *output, const Loops *places, const Loops *inner, const int64_t *position)
+static Value gather(Evaluator *e, const Output *output, const IndexSet *places, const IndexSet *inner, const int64_t *position)
 {
     const Tensor *tensor = output->tensor;
     const Term *added = scattered_value(output);
@@ -179,14 +179,14 @@ static Value scattered_element(Evaluator *e, const Output *output, const int64_t
     const Tensor *tensor = output->tensor;
     const Term *added = scattered_value(output);
     Scratch *scratch = e->scratch;
-    Loops alone = target_loops(e, output, true), places = target_loops(e, output, false), inner = target_loops(e, output, true);
-    remove_loops(&places, &alone);
+    IndexSet alone = target_loops(e, output, true), places = target_loops(e, output, false), inner = no_loops(e), all = no_loops(e);
     add_loops(&inner, added->indices, added->rank);
-    remove_loops(&inner, &alone);
-    remove_loops(&inner, &places);
-    Loops all = target_loops(e, output, true);
+    add_loops(&all, alone.list, alone.count);
     add_loops(&all, places.list, places.count);
     add_loops(&all, inner.list, inner.count);
+    remove_loops(&places, &alone);
+    remove_loops(&inner, &alone);
+    remove_loops(&inner, &places);
     int64_t points = walk_count(e, all.list, all.count), looked_at = walk_count(e, places.list, places.count);
     bool at_once = e->scattered[tensor->id] || (points >= 0 && (points <= SCATTERED_POINTS || points / SCATTERED_TIMES <= looked_at));
     if (at_once && !e->scattered[tensor->id])
