@@ -78,9 +78,12 @@ static void emit_square(Emitter *e, Side from, Side to, const LoopBounds *down, 
               stride_along(e, from, column->index), rows, columns, soon, stride_along(e, out ? to : from, e->step->vector), past);
 }
 
-/* A loop's bounds: those of its block, if it has one. */
+/* A loop's bounds: those of its block, if it has one, of which this may be one point. */
 static LoopBounds bounds_of(Emitter *e, const Index *index)
 {
+    const char *now = e->block_now[index->id];
+    if (now)
+        return (LoopBounds){ (Index *)index, now, emit_text(e, "%s + 1", now) };
     LoopBounds bounds = { (Index *)index, e->block_first[index->id], e->block_end[index->id] };
     bounds.end = bounds.first ? bounds.end : emit_extent(e, index);
     bounds.first = bounds.first ? bounds.first : "0";

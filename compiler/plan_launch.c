@@ -429,13 +429,14 @@ static void set_sweep(Planner *planner, Launch *launch)
     launch->sweep = block;
 }
 
-/* Whether its loop over the launch's last block may be around other steps, too: neither lanes nor a tile run along it. */
+/* Whether its loop over the launch's last block may be around other steps, too: neither lanes nor squares nor a tile run along it. */
 static bool has_loop(const Launch *launch, int s)
 {
     const Block *last = launch->block_count ? &launch->blocks[launch->block_count - 1] : NULL;
     const Step *step = launch->steps[s];
     return last && step->kind == STEP_STORE && !step->contract && !step->split && last->of_step[s] != step->vector &&
-           last->of_step[s] != step->jammed && last->of_step[s] != step->met && indices_have(step->loops, step->loop_count, last->of_step[s]);
+           last->of_step[s] != step->turned && last->of_step[s] != step->jammed && last->of_step[s] != step->met &&
+           indices_have(step->loops, step->loop_count, last->of_step[s]);
 }
 
 bool launch_goes_by_points(const Launch *launch, int from, int to)

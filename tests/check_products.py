@@ -462,6 +462,8 @@ EXPRESSIONS = [
     ('Li,Lj,L->ij', 'L,i L,j L'),
     ('RLz,Rj,Lj->zj', 'R,L,z R,j L,j'),
     ('exp(Lz), Lj, L->zj | relu', 'L,z:d L,j:d L:d'),
+    # Sums of short rows, turned in squares for one point of the next step.
+    ('LPj,LjJ,L->LP', 'L,P,j:d L,j,J:d L:d'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
