@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { GUESS = 64, FACTORS_LEAST = 3 };
+enum { GUESS = 64 };
 
-/* An order that stores something has to cost less by this factor than one nest that runs as a tiled product; any other order than one nest
- * by the other. */
-static const double worth_storing = 0.5, worth_grouping = 0.8;
+/* An order that stores something has to cost less by this factor than one nest that runs as a tiled product or has but two factors; any
+ * other order than one nest by the other. */
+static const double worth_storing = 0.52, worth_grouping = 0.8;
 
 typedef struct Orders {
     Arena *arena;
@@ -202,8 +202,8 @@ static int *axes_of(const Orders *orders, const Ordered *o, int leaf)
 
 static Ordered *network_of(const Orders *orders, const Term *reduction)
 {
-    const Term *top = semiring_top(reduction);
-    if (!top || semiring_factor_count(top) < FACTORS_LEAST)
+    const Term *top = semiring_any_order(reduction);
+    if (!top)
         return NULL;
     Listing listing = { .arena = orders->arena };
     semiring_each_factor(top, list_factor, &listing);
@@ -284,7 +284,7 @@ static bool pays(const Orders *orders, const Ordered *o, double cost)
                                o->nodes[l].size, true, false);
     const Term *top = semiring_top(o->reduction);
     double naive = points(orders, top->indices, top->rank) * leaves;
-    double worth = stores && is_tiled(orders, o->reduction) ? worth_storing : worth_grouping;
+    double worth = stores && (leaves == 2 || is_tiled(orders, o->reduction)) ? worth_storing : worth_grouping;
     return cost < BEYOND && (orders->nests == NESTS_TILED || cost < naive * worth);
 }
 

@@ -1,9 +1,9 @@
 /* order: products of many factors, contracted two at a time.
  *
- * Takes a checked Program. Wherever a reduction runs over a combination of three factors or more from which factors can
- * be taken out (a sum of products, a maximum of sums: semiring.h), chooses in which order to contract them. Gives a
- * Program of the same meaning in which each value in between that sums something is a statement of its own, before the
- * one that it is for:
+ * Takes a checked Program. Wherever a reduction runs over a combination from which factors can be taken out (a sum of
+ * products, a maximum of sums: semiring.h), of three or more of them or of two of which one is reduced alone, chooses in
+ * which order to contract them. Gives a Program of the same meaning in which each value in between that sums something is
+ * a statement of its own, before the one that it is for:
  *
  *     ij, jk, kl -> il        becomes        tmp1[i,k] = ij, jk -> ik
  *                                            tmp1[i,k], kl -> il

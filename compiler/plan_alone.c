@@ -354,13 +354,34 @@ static Index *index_to_cut(const Planner *planner, const Term *reduce)
     return longest;
 }
 
+static Index *index_of_parts(const Planner *planner, const Step *step)
+{
+    return step_can_split(step) && !step->contract && !planner->hints->uncut ? index_to_cut(planner, step->roots[0]) : NULL;
+}
+
+/* Whether a step is cut into parts of rows, which it adds up. Of each point of an outer index some lines lie together, which go
+ * down as fast, if states do. */
+static bool has_parts_of_rows(const Planner *planner, Step *step, const Index *split, double points)
+{
+    if (points < KEPT_ENOUGH || !adds_rows(planner, step, split, points))
+        return false;
+    Largest largest = largest_of(planner, step);
+    return is_axis(&largest, split, 0) || (!planner->plan->target->apart && !plan_states_go_together(planner, step));
+}
+
+bool plan_reads_rows(const Planner *planner, Step *step)
+{
+    return plan_added(planner, step) ||
+           has_parts_of_rows(planner, step, index_of_parts(planner, step), planner_kept_points(planner, step));
+}
+
 /* One step on its own: cut along all of its kept loops, or along a reduced one where they give too little work, or both. */
 void plan_alone(Planner *planner, Launch *launch)
 {
     Arena *arena = planner->arena;
     Step *step = launch->steps[0];
     double work = step_work(planner, step), points = planner_kept_points(planner, step);
-    Index *split = step_can_split(step) && !step->contract && !planner->hints->uncut ? index_to_cut(planner, step->roots[0]) : NULL;
+    Index *split = index_of_parts(planner, step);
     double both = parts_of_tile(planner, step, split, points);
     if (both > 1) {
         block_both(planner, launch, split, both);
@@ -370,11 +391,7 @@ void plan_alone(Planner *planner, Launch *launch)
         block_kept(planner, launch);
         return;
     }
-    bool rows = points >= KEPT_ENOUGH && adds_rows(planner, step, split, points);
-    if (rows) {    /* of each point of an outer index some lines lie together, which go down as fast, if states do */
-        Largest largest = largest_of(planner, step);
-        rows = is_axis(&largest, split, 0) || (!planner->plan->target->apart && !plan_states_go_together(planner, step));
-    }
+    bool rows = has_parts_of_rows(planner, step, split, points);
     if (rows || (split && points < KEPT_ENOUGH && may_pay(planner, step, split, work * points))) {
         const Size *extent = size_extent(arena, split->origin), *most = planner_most_parts(planner, points);
         double least = planner_knows(planner, split) ? 1 : UNIT_WORK * planner_extent(planner, split) / fmax(work, 1);

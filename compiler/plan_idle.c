@@ -1,6 +1,7 @@
 /* Whether steps that would run together had better run one after the other. A launch of few units of work leaves most of the machine
- * idle, so that memory gives it but a part of what it could. Alone each step has units, or parts, of all that it goes over, and what passes
- * between them is stored; where that is no more than the operands, and little beside what they would read so slowly, it pays. */
+ * idle, so that memory gives it but a part of what it could. Alone each step has units, or parts, of all that it goes over, and reads
+ * rows that it adds up from one end to the other; what passes between them is stored. Where that is no more than the operands, and
+ * little beside what they would read so slowly, it pays. */
 #include <math.h>
 
 #include "planning.h"
@@ -14,12 +15,13 @@ typedef struct Busy {
     double byte, cached, near;    /* that of a byte read, of so many at most that are in a cache another; */
     double stored;                /* that of a byte stored, which is written and read, perhaps more than once, or stays in a cache; */
     double operation;             /* that of a vector's operation; 0: it is less than that of what is read */
+    double pieces;                /* that of rows whose pieces are read one below the other: as many times that of whole rows */
 } Busy;
 
-static const Busy of_grid = { 512, 256, 32, 32, 12 << 20, 1, 0, 1, 3, 0 };    /* four blocks on each multiprocessor of the largest cards */
+static const Busy of_grid = { 512, 256, 32, 32, 12 << 20, 1, 0, 1, 3, 0, 1 };    /* four blocks on each multiprocessor of the largest cards */
 
 /* Eight threads, each of which reads 5 bytes from memory or 32 from a cache in a cycle, and makes two operations. */
-static const Busy of_threads = { 8, 8, 128, 512, 32768, 1.0 / 40, 32 << 20, 1.0 / 256, 1.0 / 256, 1.0 / 16 };
+static const Busy of_threads = { 8, 8, 128, 512, 32768, 1.0 / 40, 32 << 20, 1.0 / 256, 1.0 / 256, 1.0 / 16, 3 };
 
 /* Of an array as a step knows it. */
 static double bytes_of(const Planner *planner, const Tensor *tensor)
@@ -156,6 +158,7 @@ bool planner_idles(Planner *planner, Step *const *group, int count)
         double first = time_of(planner, busy, group, 1), rest = time_of(planner, busy, group + 1, count - 1);
         saved = first * (busy->units / units - busy->units / units_of(planner, busy, group, 1)) +
                 rest * (busy->units / units - busy->units / units_of(planner, busy, group + 1, count - 1));
+        saved += plan_reads_rows(planner, group[0]) ? first * (busy->pieces - 1) : 0;
         cost = fmax(cost, (first + rest) * (busy->units / units - 1) / 2);
     }
     return stored <= bytes_read(planner, NULL, 0) && cost < saved;

@@ -345,7 +345,7 @@ static Group *group_steps(Planner *planner, int *group_count)
         if (joined.count > 1 && !has_ring(&joined) && !has_changes(planner, &joined) && !has_sweeps(&joined) &&
             !is_interrupted(planner, &joined))
             planner_common_blocks(planner, joined.steps, joined.count, &block_count, &split);
-        bool idles = block_count && !split && planner_idles(planner, joined.steps, joined.count);
+        bool idles = block_count && planner_idles(planner, joined.steps, joined.count);
         planner->plan->stores_whole |= idles;
         if (!block_count || idles)
             joined.count = 1;

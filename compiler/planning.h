@@ -67,6 +67,8 @@ bool planner_idles(Planner *planner, Step *const *group, int count);
 void plan_alone(Planner *planner, Launch *launch);
 void plan_tile_alone(Planner *planner, Launch *launch);
 Index *plan_added(const Planner *planner, const Step *step);    /* of a step whose row of results is no block: Step.added, or NULL */
+bool plan_reads_rows(const Planner *planner, Step *step);           /* whether it adds up whole rows of a large matrix, which in blocks of columns
+                                                                     * would be read in pieces, each of another page */
 
 /* plan_result.c: what a turned copy has its squares along, and where a large result goes past the caches: one of more bytes
  * would be gone from any of them before something reads it */

@@ -75,3 +75,34 @@ int semiring_factor_count(const Term *top)
     semiring_each_factor(top, count_factor, &count);
     return count;
 }
+
+typedef struct Factors {
+    const Term *first[2];
+    int count;
+} Factors;
+
+static void note_factor(void *user, const Term *factor)
+{
+    Factors *f = user;
+    if (f->count < 2)
+        f->first[f->count] = factor;
+    f->count++;
+}
+
+const Term *semiring_any_order(const Term *reduce)
+{
+    const Term *top = semiring_top(reduce);
+    Factors f = { .count = 0 };
+    if (!top)
+        return NULL;
+    semiring_each_factor(top, note_factor, &f);
+    if (f.count > 2)
+        return top;
+    const Term *a = f.first[0], *b = f.first[1];
+    bool alone = false;
+    for (int i = 0; i < reduce->reduce.over_count; i++) {
+        const Index *over = reduce->reduce.over[i];
+        alone |= !indices_have(a->indices, a->rank, over) || !indices_have(b->indices, b->rank, over);
+    }
+    return alone && a->rank < top->rank && b->rank < top->rank ? top : NULL;
+}

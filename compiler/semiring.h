@@ -14,4 +14,9 @@ void semiring_each_factor(const Term *top, OnTerm *on, void *user);
 
 int semiring_factor_count(const Term *top);
 
+/* The combination of a reduction whose factors may be contracted in any order, two at a time; else NULL. There are three and
+ * more, or two that each lack an index, one of which is reduced and stands in one factor alone: that factor may be reduced
+ * first. */
+const Term *semiring_any_order(const Term *reduce);
+
 #endif

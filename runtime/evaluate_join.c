@@ -1,5 +1,5 @@
-/* Combinations of three factors and more that a kernel may contract in any order, two at a time: a sum of products, a
- * maximum of sums. Then factors are joined in any order, and partial sums of some of them are made on the way, which can
+/* Combinations of factors that a kernel may contract in any order, two at a time: a sum of products, a maximum of sums
+ * (semiring_any_order()). Then factors are joined in any order, and partial sums of some of them are made on the way, which can
  * overflow where the whole would not; infinities may meet zeros and each other, or not. The errors of partial sums are
  * within the bound of the whole sum, which holds for any order of all its terms. */
 #include <float.h>
@@ -7,17 +7,14 @@
 
 #include "evaluate_walk.h"
 
-enum { FACTORS_LEAST = 3 };
-
 void walk_find_joined(Evaluator *e)
 {
     for (int i = 0; i < e->program->term_count; i++) {
-        const Term *reduce = e->program->terms[i], *top = semiring_top(reduce);
+        const Term *reduce = e->program->terms[i], *top = semiring_any_order(reduce);
         bool rounds = top && dtype_kind(top->dtype) >= KIND_FLOAT &&
                       (top->map.function == FUNCTION_MUL || top->map.function == FUNCTION_ADD);
         /* Of what several reduce, logsumexp is the least exact. */
-        if (rounds && semiring_factor_count(top) >= FACTORS_LEAST &&
-            (!e->joined[top->id] || reduce->reduce.reduction == REDUCTION_LOGSUMEXP))
+        if (rounds && (!e->joined[top->id] || reduce->reduce.reduction == REDUCTION_LOGSUMEXP))
             e->joined[top->id] = reduce;
     }
 }

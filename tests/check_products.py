@@ -464,6 +464,14 @@ EXPRESSIONS = [
     ('exp(Lz), Lj, L->zj | relu', 'L,z:d L,j:d L:d'),
     # Sums of short rows, turned in squares for one point of the next step.
     ('LPj,LjJ,L->LP', 'L,P,j:d L,j,J:d L:d'),
+    # Two factors, of which one is reduced before.
+    ('LPj,LjJ->LP', 'L,P,j L,j,J'),
+    ('ijk,jr->kr', 'i,j,k j,r'),
+    ('ij,kj->', 'i,j:i k,j:i'),
+    ('ik,jk->k', 'i,k:b j,k:b'),
+    ('A[i,j] + B[j,k] -> [i,j,k] | max j k', 'A=i,j B=j,k'),
+    ('A[i,j] + B[k,j] -> [i,j,k] | logsumexp i k', 'A=i,j B=k,j'),
+    ('Lj,jk->k', 'L,j j,k'),    # whole rows first
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

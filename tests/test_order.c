@@ -248,6 +248,15 @@ static void programs_are_ordered_where_it_pays(void **state)
         { "i,ij,j->", "i=3000,j=1000", "ij,j->i; i,i->" },
         { "i,ij,j->", "i=3000,j=20", "i,ij->j; j,j->" },
         { "i,ijk,j,k->", "i=200,j=200,k=200", "j,k->jk; ijk,jk->i; i,i->" },
+        /* Of two factors one is reduced before where it alone has what is reduced, and the whole has more points than either. */
+        { "ijk,jr->kr", "i=100,j=100,k=100,r=2", "ijk->jk; jk,jr->kr" },
+        { "ij,kl->", "i=100,j=100,k=100,l=100", "ij->; kl->; ,->" },
+        { "i,jk->ij", "i=100,j=100,k=100", "jk->j; i,j->ij" },
+        { "ij + jk -> ijk | max ij", "i=100,j=100,k=100", "ij->j; j,jk->k" },
+        { "ij:i32 + jk:i32 -> ijk | max ij", "i=100,j=100,k=100", "" },
+        { "ij,ik->i", "i=1000,j=3,k=3", "" },
+        { "i,ij->i", "i=1000,j=1000", "" },
+        { "2 * ij -> i", "i=1000,j=1000", "" },
         { "T[i] = A[i+j,k], B[k,l], C[l,j] -> [i]; where(@i < 5, T[i], 0)", "i=9,j=80,k=80,l=80", "" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -254,8 +254,8 @@ static int shapes_of(const Busy *busy, OperandSpec *list, int64_t shapes[][4])
 }
 
 /* Contracted points are cut into parts where a product has too few tiles for the card, unless there is no memory for sums of them or all is done
- * in the time of one more launch; and steps that would leave it, or threads, idle together run one after the other where little is stored
- * between them. */
+ * in the time of one more launch; and steps that would leave it, or threads, idle together, or read a matrix in pieces that they
+ * could read by whole rows, run one after the other where little is stored between them. */
 static void all_of_a_machine_has_work(void **unused)
 {
     (void)unused;
@@ -285,6 +285,9 @@ static void all_of_a_machine_has_work(void **unused)
         { "ij,kj->ik | softmax k", "ij,kj", "i=4,j=512,k=32000", 0, 2, false, "avx512" },
         { "ij | softmax j", "ij", "i=2,j=1000000", 0, 1, false, "avx512" },
         { "hid,hjd->hij | softmax j | * hjv->hiv", "hid,hjd,hjv", "h=1,i=32,j=8192,d=64,v=64", 0, 1, false, "avx512" },
+        { "ij,jk->k", "ij,jk", "i=3000,j=3000,k=2", 0, 2, false, "avx512" },
+        { "ij,jk->k", "ij,jk", "i=3000,j=3000,k=2", 10000, 1, true, "avx512" },
+        { "ij,jk->k", "ij,jk", "i=300,j=300,k=2", 0, 1, true, "avx512" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         OperandSpec operands[3];
