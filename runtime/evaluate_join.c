@@ -57,6 +57,8 @@ static Value product_of(const Factors *f, const Term *top, const Term *reduce)
         return product;
     if (!(largest * points * 2 < format_of(top->dtype)->huge))
         return value_open();
+    if (product.bound == 0 && points > 1)    /* exact, but sums of its factors may have more digits */
+        product.bound = rounding_errors(format_of(top->dtype), f->count - 1) * fabs(product.re);
     if (top->dtype == DTYPE_F32 && f->narrow > 1) {      /* see value_mul_flushed() */
         bool denormal = false;
         for (int i = 0; i < f->count; i++)

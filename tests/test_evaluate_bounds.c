@@ -174,6 +174,22 @@ static double bound_of(const char *text, Array array)
     return value.bound;
 }
 
+/* Products of which each is exact, where a kernel sums a factor up first. */
+static void sums_of_factors_keep_the_bounds(void **unused)
+{
+    (void)unused;
+    enum { N = 2, TRIALS = 1000 };
+    float x[N], y[N];
+    state = 4;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        for (int i = 0; i < N; i++) {
+            x[i] = ldexpf(1 + rintf((float)uniform() * 127) / 128, (int)(uniform() * 30));
+            y[i] = 1 + rintf((float)uniform() * 127) / 128;
+        }
+        judge("x[i] * y[0] * y[1] ->", F32(x, 1, N), F32(y, 1, N), true, (x[0] + x[1]) * y[0] * y[1]);
+    }
+}
+
 /* What is rounded to bf16 next may be made with fewer instructions, which shows beside the rounding, and in nothing else. */
 static void coarse_functions_widen_the_bound(void **state)
 {
@@ -197,6 +213,7 @@ int main(void)
         cmocka_unit_test(kernels_keep_the_bounds),
         cmocka_unit_test(delayed_softmax_keeps_the_bounds),
         cmocka_unit_test(products_keep_the_bounds),
+        cmocka_unit_test(sums_of_factors_keep_the_bounds),
         cmocka_unit_test(scaled_arguments_widen_the_bound),
         cmocka_unit_test(coarse_functions_widen_the_bound),
     };
