@@ -19,8 +19,9 @@ typedef struct Orders {
     bool *used;                   /* [term id]: some output is made of it */
     bool *may_miss;               /* [term id]: it reads where a read can be out of range */
     bool *in_branch;              /* [term id]: behind a where, perhaps */
+    int *readers;                 /* [term id]: terms and outputs that are used */
+    bool *inside;                 /* [term id]: it is one of the reductions of an order, which another reduction has */
     Ordered **of;                 /* [term id] */
-    Order *result;
 } Orders;
 
 /* ---- reads that a where may protect ---- */
@@ -54,12 +55,14 @@ static void spread_use(void *user, const Term *argument)
 {
     Spread *s = user;
     s->o->used[argument->id] |= s->o->used[s->from->id];
+    s->o->readers[argument->id] += s->o->used[s->from->id];
     s->o->in_branch[argument->id] |= s->o->in_branch[s->from->id];
 }
 
 static void use_output(Orders *o, const Output *output)
 {
     o->used[output->value->id] = true;
+    o->readers[output->value->id]++;
     for (int a = 0; a < output->tensor->rank; a++)
         for (int k = 0; k < output->positions[a].count; k++)
             if (output->positions[a].parts[k].gather)
@@ -200,15 +203,25 @@ static int *axes_of(const Orders *orders, const Ordered *o, int leaf)
     return axes;
 }
 
+/* Whether what a reduction runs over has other readers: then it is made for these, too. */
+static bool is_read_elsewhere(const Orders *orders, const Term *reduction)
+{
+    for (const Term *inner = semiring_inner(reduction); inner; inner = semiring_inner(inner))
+        if (orders->readers[inner->id] > 1)
+            return true;
+    return false;
+}
+
 static Ordered *network_of(const Orders *orders, const Term *reduction)
 {
     const Term *top = semiring_any_order(reduction);
-    if (!top)
+    if (!top || is_read_elsewhere(orders, reduction))
         return NULL;
     Listing listing = { .arena = orders->arena };
     semiring_each_factor(top, list_factor, &listing);
     Ordered *o = ARENA_NEW(orders->arena, Ordered);
     o->reduction = reduction;
+    o->top = top;
     o->factors = listing.list;
     o->function = top->map.function;
     o->comma = top->map.comma;
@@ -282,7 +295,7 @@ static bool pays(const Orders *orders, const Ordered *o, double cost)
         if (order_reduces_leaf(o, l))
             cost += order_cost(&o->network, points(orders, o->factors[l]->indices, o->factors[l]->rank) / 2,
                                o->nodes[l].size, true, false);
-    const Term *top = semiring_top(o->reduction);
+    const Term *top = o->top;
     double naive = points(orders, top->indices, top->rank) * leaves;
     double worth = stores && (leaves == 2 || is_tiled(orders, o->reduction)) ? worth_storing : worth_grouping;
     return cost < BEYOND && (orders->nests == NESTS_TILED || cost < naive * worth);
@@ -293,7 +306,7 @@ static bool pays(const Orders *orders, const Ordered *o, double cost)
 /* The indices of a node in the order of the text, as einsum has them: letters, or names in brackets. */
 static void print_indices(Text *text, const Ordered *o, const Word *set, bool named)
 {
-    const Term *top = semiring_top(o->reduction);
+    const Term *top = o->top;
     int first = 1;
     text_put(text, named ? "[" : "");
     for (int i = 0; i < top->rank; i++) {
@@ -347,7 +360,7 @@ static void add_step(Arena *arena, OrderPath *path, const Text *letters, double 
 
 static OrderPath describe(const Orders *orders, const Ordered *o)
 {
-    const Term *top = semiring_top(o->reduction);
+    const Term *top = o->top;
     Arena *arena = orders->arena;
     bool named = has_names(top);
     int leaves = o->network.leaf_count;
@@ -386,39 +399,50 @@ static OrderPath describe(const Orders *orders, const Ordered *o)
 
 /* ---- the pass ---- */
 
-static void order_reduction(Orders *orders, const Term *reduction)
+static Ordered *order_reduction(const Orders *orders, const Term *reduction)
 {
     double cost;
     if (orders->in_branch[reduction->id] && orders->may_miss[reduction->id])
-        return;
+        return NULL;
     Ordered *o = network_of(orders, reduction);
     if (!o)
-        return;
+        return NULL;
     Pair *pairs = ARENA_ARRAY(orders->arena, Pair, o->network.leaf_count);
     order_search(&o->network, pairs);
     o->nodes = order_nodes(&o->network, pairs, &cost);
-    if (!pays(orders, o, cost))
-        return;
-    OrderPath path = describe(orders, o);
-    orders->of[reduction->id] = o;
-    ARENA_APPEND(orders->arena, orders->result->paths, orders->result->path_count, path);
+    return pays(orders, o, cost) ? o : NULL;
+}
+
+/* From the outermost reductions on, which take in what they run over. */
+static void order_reductions(Orders *o)
+{
+    for (int i = o->program->term_count - 1; i >= 0; i--) {
+        const Term *term = o->program->terms[i];
+        o->of[i] = o->used[i] && !o->inside[i] ? order_reduction(o, term) : NULL;
+        for (const Term *inner = o->of[i] ? semiring_inner(term) : NULL; inner; inner = semiring_inner(inner))
+            o->inside[inner->id] = true;
+    }
 }
 
 Order *order(Arena *arena, const Program *program, const bool *wanted, const Extents *extents, Nests nests, int64_t memory)
 {
     if (nests == NESTS_LOOPS)
         return NULL;
-    Orders o = { arena, program, extents, nests, memory, .result = ARENA_NEW(arena, Order) };
+    Orders o = { .arena = arena, .program = program, .extents = extents, .nests = nests, .memory = memory };
+    Order *result = ARENA_NEW(arena, Order);
     o.may_miss = ARENA_ARRAY(arena, bool, program->term_count);
     o.in_branch = ARENA_ARRAY(arena, bool, program->term_count);
     o.of = ARENA_ARRAY(arena, Ordered *, program->term_count);
     o.used = ARENA_ARRAY(arena, bool, program->term_count);
+    o.readers = ARENA_ARRAY(arena, int, program->term_count);
+    o.inside = ARENA_ARRAY(arena, bool, program->term_count);
     find_protected(&o, program_needed(arena, program, wanted));
+    order_reductions(&o);
     for (int i = 0; i < program->term_count; i++)
-        if (o.used[i])
-            order_reduction(&o, program->terms[i]);
-    if (!o.result->path_count)
+        if (o.of[i])
+            ARENA_APPEND(arena, result->paths, result->path_count, describe(&o, o.of[i]));
+    if (!result->path_count)
         return NULL;
-    o.result->program = order_build(arena, program, o.of);
-    return o.result;
+    result->program = order_build(arena, program, o.of);
+    return result;
 }

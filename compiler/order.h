@@ -2,8 +2,9 @@
  *
  * Takes a checked Program. Wherever a reduction runs over a combination from which factors can be taken out (a sum of
  * products, a maximum of sums: semiring.h), of three or more of them or of two of which one is reduced alone, chooses in
- * which order to contract them. Gives a Program of the same meaning in which each value in between that sums something is
- * a statement of its own, before the one that it is for:
+ * which order to contract them. A sum of sums is one, where nothing else reads the inner ones, and a mean a sum that is
+ * divided. Gives a Program of the same meaning in which each value in between that sums something is a statement of its
+ * own, before the one that it is for:
  *
  *     ij, jk, kl -> il        becomes        tmp1[i,k] = ij, jk -> ik
  *                                            tmp1[i,k], kl -> il
@@ -27,7 +28,7 @@ typedef struct OrderStep {
 
 /* The order of one reduction. */
 typedef struct OrderPath {
-    const Term *reduction;        /* of the checked Program */
+    const Term *reduction;        /* of the checked Program, the outermost of a sum of sums */
     const char *letters;          /* of all: "ij,jk,kl->il" */
     OrderStep *steps;
     int step_count;

@@ -158,7 +158,7 @@ static Term *write_node(Scope *s, const Ordered *o, int node);
 static Index **node_indices(Scope *s, const Ordered *o, int node, bool reduced, int *count)
 {
     const Node *n = &o->nodes[node];
-    const Term *all = node < o->network.leaf_count ? o->factors[node] : semiring_top(o->reduction);
+    const Term *all = node < o->network.leaf_count ? o->factors[node] : o->top;
     Index **list = NULL;
     for (int i = 0; i < all->rank; i++) {
         int class = o->class_of[all->indices[i]->id];
@@ -201,6 +201,7 @@ static Term *write_reduction(Scope *s, const Ordered *o, int node, Index **kept,
     Term *argument = write_joined(s, o, node);
     Term *reduce = new_term(s, count ? o->reduction->kind : TERM_CONTRACT, o->reduction->dtype, o->reduction->span);
     reduce->reduce = o->reduction->reduce;
+    reduce->reduce.reduction = o->reduction->reduce.reduction == REDUCTION_MEAN ? REDUCTION_SUM : o->reduction->reduce.reduction;
     reduce->reduce.over = images(s, over, count);
     reduce->reduce.over_count = count;
     reduce->reduce.argument = argument;
@@ -208,6 +209,34 @@ static Term *write_reduction(Scope *s, const Ordered *o, int node, Index **kept,
     reduce->indices = images(s, kept, kept_count);
     reduce->rank = kept_count;
     return reduce;
+}
+
+static void multiply(Scope *s, Term **product, Term *factor)
+{
+    *product = *product ? new_map(s, FUNCTION_MUL, factor->dtype, *product, factor, factor->span) : factor;
+}
+
+/* The number of points that a reduction's means are of; NULL: there is no mean. */
+static Term *write_count(Scope *s, const Ordered *o)
+{
+    Term *count = NULL;
+    for (const Term *reduce = o->reduction; reduce; reduce = semiring_inner(reduce))
+        for (int i = 0; i < reduce->reduce.over_count && reduce->reduce.reduction == REDUCTION_MEAN; i++) {
+            Term *extent = new_term(s, TERM_EXTENT, DTYPE_I64, o->reduction->span);
+            extent->extent = reduce->reduce.over[i]->origin ? reduce->reduce.over[i]->origin : reduce->reduce.over[i];
+            multiply(s, &count, extent);
+        }
+    return count;
+}
+
+/* The whole of it. */
+static Term *write_ordered(Scope *s, const Ordered *o)
+{
+    Term *sum = write_reduction(s, o, 2 * o->network.leaf_count - 2, o->reduction->indices, o->reduction->rank), *count = write_count(s, o);
+    if (!count)
+        return sum;
+    Term *divisor = new_map(s, FUNCTION_CAST, sum->dtype, count, NULL, sum->span);
+    return new_map(s, FUNCTION_DIV, sum->dtype, sum, divisor, sum->span);
 }
 
 /* The first tensor with this value: nothing reads the second then, and lowering leaves it out. */
@@ -296,7 +325,7 @@ static Term *copy(Scope *s, const Term *term)
         return s->terms[term->id];
     Term *made;
     if (o) {
-        made = write_reduction(s, o, 2 * o->network.leaf_count - 2, term->indices, term->rank);
+        made = write_ordered(s, o);
         made->is_value = term->is_value;
     } else {
         Term like = *term;

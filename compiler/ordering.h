@@ -78,7 +78,8 @@ double order_search(const Network *network, Pair *pairs);
 
 /* A reduction that is ordered. */
 typedef struct Ordered {
-    const Term *reduction;
+    const Term *reduction;        /* the outermost, where it runs over another of its kind */
+    const Term *top;              /* the combination of the factors */
     const Term **factors;         /* the leaves, in the order of the text */
     Network network;
     int *class_of;                /* [index id]: its number in the network; -1: it has none */

@@ -10,6 +10,12 @@ static const struct {
 #undef X
 };
 
+/* A mean is a sum that is divided in the end. */
+static Reduction sum_of(const Term *reduce)
+{
+    return reduce->reduce.reduction == REDUCTION_MEAN ? REDUCTION_SUM : reduce->reduce.reduction;
+}
+
 static bool is_pair(Reduction reduction, const Term *map)
 {
     for (size_t i = 0; i < sizeof semirings / sizeof *semirings; i++)
@@ -34,15 +40,34 @@ static bool only_widens(const Term *term)
            dtype_size(to) > dtype_size(from);
 }
 
+static bool is_reduction(const Term *term)
+{
+    return term->kind == TERM_CONTRACT || term->kind == TERM_REDUCE;
+}
+
+static const Term *argument_of(const Term *reduce)
+{
+    const Term *argument = reduce->reduce.argument;
+    while (only_orders(argument) || only_widens(argument))
+        argument = argument->kind == TERM_MAP ? argument->map.arguments[0] : argument->reduce.argument;
+    return argument;
+}
+
+static const Term *combination(const Term *reduce, const Term *argument, Reduction reduction)
+{
+    bool pairs = argument->kind == TERM_MAP && argument->weak == WEAK_NO && is_pair(reduction, argument);
+    return pairs && reduce->reduce.over_count ? argument : NULL;
+}
+
 const Term *semiring_top(const Term *reduce)
 {
-    if (reduce->kind != TERM_CONTRACT && reduce->kind != TERM_REDUCE)
-        return NULL;
-    const Term *top = reduce->reduce.argument;
-    while (only_orders(top) || only_widens(top))
-        top = top->kind == TERM_MAP ? top->map.arguments[0] : top->reduce.argument;
-    bool pairs = top->kind == TERM_MAP && top->weak == WEAK_NO && is_pair(reduce->reduce.reduction, top);
-    return pairs && reduce->reduce.over_count ? top : NULL;
+    return is_reduction(reduce) ? combination(reduce, argument_of(reduce), reduce->reduce.reduction) : NULL;
+}
+
+const Term *semiring_inner(const Term *reduce)
+{
+    const Term *inner = argument_of(reduce);
+    return is_reduction(inner) && sum_of(inner) == sum_of(reduce) && inner->dtype == inner->reduce.argument->dtype ? inner : NULL;
 }
 
 /* Of a * b * c, (a * b) is no factor; of i32(a * b) * c, whose first product wraps around by itself, it is. */
@@ -89,20 +114,29 @@ static void note_factor(void *user, const Term *factor)
     f->count++;
 }
 
+static bool is_reduced_alone(const Term *reduce, const Term *top, const Term *a, const Term *b)
+{
+    for (int i = 0; i < top->rank; i++)
+        if (!indices_have(reduce->indices, reduce->rank, top->indices[i]) &&
+            (!indices_have(a->indices, a->rank, top->indices[i]) || !indices_have(b->indices, b->rank, top->indices[i])))
+            return true;
+    return false;
+}
+
 const Term *semiring_any_order(const Term *reduce)
 {
-    const Term *top = semiring_top(reduce);
+    if (!is_reduction(reduce))
+        return NULL;
+    const Term *innermost = reduce, *inner;
+    while ((inner = semiring_inner(innermost)))
+        innermost = inner;
+    const Term *top = combination(innermost, argument_of(innermost), sum_of(innermost));
     Factors f = { .count = 0 };
-    if (!top)
+    if (!top || !reduce->reduce.over_count)
         return NULL;
     semiring_each_factor(top, note_factor, &f);
     if (f.count > 2)
         return top;
     const Term *a = f.first[0], *b = f.first[1];
-    bool alone = false;
-    for (int i = 0; i < reduce->reduce.over_count; i++) {
-        const Index *over = reduce->reduce.over[i];
-        alone |= !indices_have(a->indices, a->rank, over) || !indices_have(b->indices, b->rank, over);
-    }
-    return alone && a->rank < top->rank && b->rank < top->rank ? top : NULL;
+    return a->rank < top->rank && b->rank < top->rank && is_reduced_alone(reduce, top, a, b) ? top : NULL;
 }

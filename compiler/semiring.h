@@ -14,9 +14,13 @@ void semiring_each_factor(const Term *top, OnTerm *on, void *user);
 
 int semiring_factor_count(const Term *top);
 
-/* The combination of a reduction whose factors may be contracted in any order, two at a time; else NULL. There are three and
- * more, or two that each lack an index, one of which is reduced and stands in one factor alone: that factor may be reduced
- * first. */
+/* The reduction of the same kind that one runs over, as in a sum of sums, behind casts that only widen; else NULL, also where that
+ * rounds to a narrower dtype. A mean is of a sum's kind. */
+const Term *semiring_inner(const Term *reduce);
+
+/* The combination that a reduction, or the innermost of its kind in it, runs over, if its factors may be contracted in any order,
+ * two at a time; else NULL. There are three and more, or two that each lack an index, one of which is reduced and stands in
+ * one factor alone: that factor may be reduced first. */
 const Term *semiring_any_order(const Term *reduce);
 
 #endif

@@ -13,8 +13,8 @@ void walk_find_joined(Evaluator *e)
         const Term *reduce = e->program->terms[i], *top = semiring_any_order(reduce);
         bool rounds = top && dtype_kind(top->dtype) >= KIND_FLOAT &&
                       (top->map.function == FUNCTION_MUL || top->map.function == FUNCTION_ADD);
-        /* Of what several reduce, logsumexp is the least exact. */
-        if (rounds && (!e->joined[top->id] || reduce->reduce.reduction == REDUCTION_LOGSUMEXP))
+        /* Of what several reduce, logsumexp is the least exact, and the outermost reduction of the most points. */
+        if (rounds && (!e->joined[top->id] || semiring_inner(reduce) || reduce->reduce.reduction == REDUCTION_LOGSUMEXP))
             e->joined[top->id] = reduce;
     }
 }
@@ -39,11 +39,15 @@ static void add_factor(void *user, const Term *factor)
     walk_term(f->e, factor, &f->list[f->count++]);
 }
 
-/* How many points a kernel adds up at most on the way. */
+/* How many points a kernel adds up at most on the way, in a sum of sums those of both. */
 static double points_of(const Evaluator *e, const Term *reduce)
 {
-    int64_t points = walk_count(e, reduce->reduce.over, reduce->reduce.over_count);
-    return points < 0 ? INFINITY : (double)points;
+    double all = 1;
+    for (; reduce; reduce = semiring_inner(reduce)) {
+        int64_t points = walk_count(e, reduce->reduce.over, reduce->reduce.over_count);
+        all *= points < 0 ? INFINITY : (double)points;
+    }
+    return all;
 }
 
 static Value product_of(const Factors *f, const Term *top, const Term *reduce)
@@ -59,6 +63,8 @@ static Value product_of(const Factors *f, const Term *top, const Term *reduce)
         return value_open();
     if (product.bound == 0 && points > 1)    /* exact, but sums of its factors may have more digits */
         product.bound = rounding_errors(format_of(top->dtype), f->count - 1) * fabs(product.re);
+    if (semiring_inner(reduce))    /* whose sums know only of what they add up themselves */
+        product.bound += rounding_errors(format_of(top->dtype), points) * (hypot(product.re, product.im) + product.bound);
     if (top->dtype == DTYPE_F32 && f->narrow > 1) {      /* see value_mul_flushed() */
         bool denormal = false;
         for (int i = 0; i < f->count; i++)

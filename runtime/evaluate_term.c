@@ -403,7 +403,7 @@ static void reduce_row(Evaluator *e, const Term *term, Value *row)
 {
     int64_t count = walk_count(e, term->reduce.over, term->reduce.over_count);
     Scratch *scratch = e->scratch;
-    const Term *top = count == 0 ? semiring_top(term) : NULL;
+    const Term *top = count == 0 ? semiring_any_order(term) : NULL;
     /* Of nothing the sum is 0, and a factor that was taken out of it may be infinite. */
     if (top && e->joined[top->id]) {
         *row = value_open();

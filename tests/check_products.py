@@ -472,6 +472,12 @@ EXPRESSIONS = [
     ('A[i,j] + B[j,k] -> [i,j,k] | max j k', 'A=i,j B=j,k'),
     ('A[i,j] + B[k,j] -> [i,j,k] | logsumexp i k', 'A=i,j B=k,j'),
     ('Lj,jk->k', 'L,j j,k'),    # whole rows first
+    # Sums of sums.
+    ('btk,jk->btj | mean t', 'b,t,k j,k'),
+    ('ijk,mnk->ijmn | sum n | sum j', 'i,j,k:i m,n,k:i'),
+    ('bij,jk->bik | sum k | mean i', 'b,i,j:b j,k:b'),
+    ('A[i,j] + B[j,k] -> [i,j,k] | logsumexp k | logsumexp i', 'A=i,j B=j,k'),
+    ('ij,jk,k->ik | relu | mean i', 'i,j:d j,k:d k:d'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

@@ -190,6 +190,25 @@ static void sums_of_factors_keep_the_bounds(void **unused)
     }
 }
 
+/* A sum of small sums of large products, where a kernel sums each column of a factor up first. */
+static void sums_of_sums_keep_the_bounds(void **unused)
+{
+    (void)unused;
+    enum { ROWS = 200, TRIALS = 100 };
+    float x[ROWS * 2], ones[] = { 1, 1 };
+    state = 5;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        float first = 0, second = 0;
+        for (int t = 0; t < ROWS; t++) {
+            x[2 * t] = 1 + (float)uniform();
+            x[2 * t + 1] = -x[2 * t] * (1 + 0x1p-20f * (float)uniform());
+            first += x[2 * t];
+            second += x[2 * t + 1];
+        }
+        judge("x[t,i] * y[i,k] -> [t,k] | sum t", F32(x, 2, ROWS, 2), F32(ones, 2, 2, 1), true, first * ones[0] + second * ones[1]);
+    }
+}
+
 /* What is rounded to bf16 next may be made with fewer instructions, which shows beside the rounding, and in nothing else. */
 static void coarse_functions_widen_the_bound(void **state)
 {
@@ -214,6 +233,7 @@ int main(void)
         cmocka_unit_test(delayed_softmax_keeps_the_bounds),
         cmocka_unit_test(products_keep_the_bounds),
         cmocka_unit_test(sums_of_factors_keep_the_bounds),
+        cmocka_unit_test(sums_of_sums_keep_the_bounds),
         cmocka_unit_test(scaled_arguments_widen_the_bound),
         cmocka_unit_test(coarse_functions_widen_the_bound),
     };

@@ -257,6 +257,14 @@ static void programs_are_ordered_where_it_pays(void **state)
         { "ij,ik->i", "i=1000,j=3,k=3", "" },
         { "i,ij->i", "i=1000,j=1000", "" },
         { "2 * ij -> i", "i=1000,j=1000", "" },
+        /* A sum of sums, or their mean, is one, unless something else reads the inner sums, or they are rounded. */
+        { "ij,jk->ik | sum i", "i=100,j=100,k=100", "ij->j; j,jk->k" },
+        { "ij,jk->ik | mean i | sum k", "i=100,j=100,k=100", "ij->j; jk->j; j,j->" },
+        { "ij,ik->ijk | mean jk", "i=100,j=100,k=100", "ij->i; ik->i; i,i->i" },
+        { "ij + jk -> ijk | max k | max j", "i=100,j=100,k=100", "jk->j; ij,j->i" },
+        { "ij,jk->ik | sum i & max i", "i=100,j=100,k=100", "" },
+        { "ij,jk->ik | max i", "i=100,j=100,k=100", "" },
+        { "ij,jk->ik:bf16 | sum i", "i=100,j=100,k=100", "" },
         { "T[i] = A[i+j,k], B[k,l], C[l,j] -> [i]; where(@i < 5, T[i], 0)", "i=9,j=80,k=80,l=80", "" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
