@@ -2,17 +2,19 @@
  * which squares of those operands are turned. */
 #include "emitting.h"
 
-/* Whether a turn of the lanes' loop is several vectors of a result that may go past the caches: a line, for what is stored there in
- * halves of lines waits for the others. What else is read there comes a line from each of some rows, of which fewer would be on their
- * way at once. */
+/* Whether a turn of the lanes' loop is several vectors of a result that may go past the caches: a strip, or a line, for what is stored
+ * there in parts of lines waits for the others. What else is read there comes a line from each of some rows, of which fewer would be on
+ * their way at once. */
 static bool turns_lines(const Emitter *e)
 {
     const Step *step = e->step;
-    return step->crossed_alone && step->result && e->plan->lanes * (int)dtype_size(step->statement->outputs[0].tensor->dtype) < CONTRACT_LINE;
+    return step->strip || (step->crossed_alone && step->result && e->plan->lanes * (int)dtype_size(step->statement->outputs[0].tensor->dtype) < CONTRACT_LINE);
 }
 
 const char *emit_turn(Emitter *e)
 {
+    if (e->step->strip)
+        return emit_text(e, "%d", e->step->strip);
     return turns_lines(e) ? emit_text(e, "LINE(%s)", dtype_c(e->step->statement->outputs[0].tensor->dtype)) : "LANES";
 }
 
@@ -29,7 +31,7 @@ static const char *emit_wide(Emitter *e, Dtype narrow, const char *from, const c
     return name;
 }
 
-enum { SQUARES_AHEAD = 6 };
+enum { SQUARES_AHEAD = 6, STRIP_AHEAD = 2 };
 
 /* The square of an operand: a row for each point. The next vector's square is asked for, or one that is further along its own rows. */
 static const char *emit_square(Emitter *e, const Term *read, const char *first, const char *first_lane)
@@ -46,7 +48,8 @@ static const char *emit_square(Emitter *e, const Term *read, const char *first, 
     if (e->step->crossed_last)
         emit_bind(e, e->step->crossed, emit_text(e, "(%s + %d * LANES)", first, SQUARES_AHEAD));
     else
-        emit_bind(e, vector, emit_text(e, "(%s + %s)", first_lane, emit_turn(e)));
+        emit_bind(e, vector, e->step->strip ? emit_text(e, "(%s + %d * LANES)", first_lane, STRIP_AHEAD)
+                                            : emit_text(e, "(%s + %s)", first_lane, emit_turn(e)));
     const char *soon = emit_pointer(e, read);
     emit_pop(e);
     const char *apart = emit_stride(e, tensor, positions, e->step->crossed);
@@ -84,6 +87,42 @@ static void store_vector(Emitter *e, const char *const *squares, const char *lan
         emit_store(e, &step->statement->outputs[o]);
 }
 
+/* Of a strip, the numbers before the first whole line, which go through the caches, as do those behind the last, and how many of them
+ * come first so that whole vectors follow. */
+static const char *emit_ends(Emitter *e, const char *first_lane, const char *lane)
+{
+    const Output *output = &e->step->statement->outputs[0];
+    const char *lead = emit_name(e, "lead"), *tail = emit_name(e, "tail"), *line = emit_text(e, "LINE(%s)", dtype_c(output->tensor->dtype));
+    emit_push(e);
+    emit_bind(e, e->step->vector, first_lane);
+    const char *target = emit_target(e, output), *stride = emit_stride(e, output->tensor, output->positions, e->step->vector);
+    emit_pop(e);
+    emit_line(e, "const int %s = (int)size_min(stream_lead(%s, %s, %d, %s, f->past_%d), count);", lead, target, stride,
+              (int)dtype_size(output->tensor->dtype), line, e->step->id + 1);
+    emit_line(e, "const int %s = count - (count - %s) %% %s;", tail, lead, line);
+    e->past = emit_text(e, "%s >= %s && %s < %s ? f->past_%d : 0", lane, lead, lane, tail, e->step->id + 1);
+    return emit_text(e, "%s %% LANES > 0 ? %s %% LANES : LANES", lead, lead);
+}
+
+/* What is stored of one row of the squares. */
+static void store_vectors(Emitter *e, const char *const *squares, const char *first_lane)
+{
+    const Step *step = e->step;
+    const char *lane = emit_name(e, "offset"), *next = emit_name(e, "next"), *first = step->strip ? emit_ends(e, first_lane, lane) : "LANES";
+    Scope *vector = emit_push(e);
+    const char *at = emit_name(e, step->vector->name);
+    vector->count = emit_name(e, "lanes");
+    emit_line(e, "const int64_t %s = %s + %s;", at, first_lane, lane);
+    emit_line(e, "const int %s = (int)size_min(%s, count) - %s;", vector->count, next, lane);
+    emit_bind(e, step->vector, at);
+    store_vector(e, squares, emit_text(e, " + %s", lane));
+    e->past = NULL;
+    emit_pop(e);
+    emit_line(e, "for (int %s = 0, %s = %s; %s < count; %s = %s, %s += LANES) {", lane, next, first, lane, lane, next, next);
+    emit_body(e, vector);
+    emit_line(e, "}");
+}
+
 void emit_crossed(Emitter *e, const char *first, const char *first_lane)
 {
     const Step *step = e->step;
@@ -100,17 +139,7 @@ void emit_crossed(Emitter *e, const char *first, const char *first_lane)
     if (!turns_lines(e)) {
         store_vector(e, squares, "");
     } else {
-        Scope *vector = emit_push(e);
-        const char *lane = emit_name(e, "offset"), *at = emit_name(e, step->vector->name);
-        vector->count = emit_name(e, "lanes");
-        emit_line(e, "const int64_t %s = %s + %s;", at, first_lane, lane);
-        emit_line(e, "const int %s = (int)size_min(LANES, count - %s);", vector->count, lane);
-        emit_bind(e, step->vector, at);
-        store_vector(e, squares, emit_text(e, " + %s", lane));
-        emit_pop(e);
-        emit_line(e, "for (int %s = 0; %s < count; %s += LANES) {", lane, lane, lane);
-        emit_body(e, vector);
-        emit_line(e, "}");
+        store_vectors(e, squares, first_lane);
     }
     emit_pop(e);
     emit_line(e, "for (int point = 0; point < points; point++) {");

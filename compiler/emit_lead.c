@@ -27,7 +27,7 @@ static const char *lead_body(Emitter *e)
 static bool has_lead(const Launch *launch, const Step *step)
 {
     return step->kind == STEP_STORE && launch->step_count == 1 && !launch->sweep && step->result && step->vector && !step->contract &&
-           !step->turned && !step->jammed && !step->bounded;
+           !step->turned && !step->strip && !step->jammed && !step->bounded;
 }
 
 /* The axis along which a result's rows follow each other, as its last two axes or its first; the vector's own where there is no other. */

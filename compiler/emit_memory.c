@@ -519,7 +519,7 @@ void emit_store(Emitter *e, const Output *output)
         emit_line(e, "%s_%sv(%s%s%s, %s, %s, %s%s);", e->step->result ? "stream" : emit_is_factor(e, tensor) ? "store_factor" : "store",
                   dtype_name(dtype), pointer,
                   at.offset.length ? " + " : "", at.offset.bytes, at.lane_stride.bytes, emit_bare(e, text), lane_count(e),
-                  e->step->result ? emit_text(e, ", f->past_%d", e->step->id + 1) : "");
+                  e->step->result ? emit_text(e, ", %s", e->past ? e->past : emit_text(e, "f->past_%d", e->step->id + 1)) : "");
     else
         store_scalar(e, dtype, pointer, at.offset.bytes, emit_bare(e, text));
     emit_end_alone(e, alone);

@@ -82,6 +82,7 @@ typedef struct Emitter {
     const char **block_end;
     const char *sweep_first;      /* where the block of a sweep begins that the step is called for; NULL: it is in none */
     const char **block_now;       /* the name of the one point of its block that the step is called for, or NULL: for all */
+    const char *past;             /* whether what is stored next goes past the caches, where that is not so for all of a step; else NULL */
     Scope *scope;
     bool lanes;                   /* whether this text has lanes at all */
     bool team;                    /* whether the threads of a team work on one point, along the step's vector */

@@ -259,6 +259,7 @@ struct Step {
     int crossing_count;
     bool crossed_last;            /* a square is followed by the next one along `crossed`; else by the next vector's */
     bool crossed_alone;           /* nothing else is read along the lanes, so that a turn of their loop may be a line of the result */
+    int strip;                    /* so many numbers along the lanes are turned before they are stored, in whole lines; 0: a vector */
     Index *turned;                /* a copy of squares, from or to a tensor that lies along it; NULL: it is none */
     const Size *result;           /* bytes of what it stores. NULL: they never go past the caches */
     int past;                     /* more of them do */

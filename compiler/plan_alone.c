@@ -126,6 +126,7 @@ static void tile_loops(Planner *planner, Launch *launch)
         bool jammed = block->of_step[0] == step->jammed;
         if (crossing)
             tile = inner && step->crossed_last ? LAST_SQUARES * SQUARE
+                 : lanes && step->strip ? step->strip
                  : inner || block->of_step[0] == crossing ? SQUARE : 1;
         bool met = step->met && block->of_step[0] == step->met;
         bool whole = b > 0 && !inner && !crossing && (met || jammed) && is_few(planner, step, block->of_step[0]);

@@ -63,7 +63,7 @@ bool plan_crosses_last(const Planner *planner, const Step *step)
 {
     enum { LONG = 96 };
     const Tensor *tensor = step->statement->outputs[0].tensor;
-    bool last = step->crossed && step->result && planner->hints->extents && planner_extent(planner, step->crossed) >= LONG;
+    bool last = step->crossed && step->result && !step->strip && planner->hints->extents && planner_extent(planner, step->crossed) >= LONG;
     for (int a = 0; a < tensor->rank && last; a++)
         last = planner->hints->extents->of[tensor->axes[a]->origin->id] >= 0;
     return last;

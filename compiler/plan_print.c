@@ -212,6 +212,8 @@ static void dump_step(Text *text, const Plan *plan, const Step *step)
         text_print(text, ", %d lanes along %s", plan->lanes, step->vector->name);
     if (step->crossed)
         text_print(text, ", squares of operands along %s turned%s", step->crossed->name, step->crossed_last ? " one after the other" : "");
+    if (step->strip)
+        text_print(text, " for %d numbers of a row", step->strip);
     if (step->turned)
         text_print(text, ", squares with %s turned", step->turned->name);
     if (step->result)

@@ -9,6 +9,10 @@
  * turned, each line is met again a vector at a time, and those of both sides are more than a cache holds. */
 enum { PAST_TURNED = 16 << 20, PAST_FORCED = 256 };
 
+/* Of a row of results from squares so much is stored at once where lines are cut, and how long the rows are for that at least, or to be
+ * cut a vector at a time if they are narrow. */
+enum { STRIP_BYTES = 1024, STRIP_LEAST = 512, NARROW_LEAST = 2048 };
+
 static bool is_read(const Program *lowered, const Tensor *tensor)
 {
     for (int i = 0; i < lowered->term_count; i++)
@@ -38,13 +42,44 @@ static bool stores_vectors(const Step *step, const Tensor *tensor)
     return step->root_count == 0 && step->vector_kept && has_unit(step, tensor);
 }
 
-/* Whether lines are cut where rows end that many small problems are turned back to: parts of them, past the caches, would be waited for. */
-static bool cuts_lines(const Planner *planner, const Step *step, const Tensor *tensor)
+/* Of a result in rows that turned squares come to, the bytes of one: to which many small problems are turned back, or that lies along
+ * the lanes of a map. */
+static double row_bytes(const Planner *planner, const Step *step, const Tensor *tensor)
 {
     double row = (double)dtype_size(tensor->dtype);
-    for (int a = tensor->rank - 1; a >= 0 && tensor->axes[a] != step->vector; a--)
+    for (int a = tensor->rank - 1; a >= 0 && (step->crossed || tensor->axes[a] != step->vector); a--) {
         row *= planner_extent(planner, tensor->axes[a]);
-    return step->turned && planner->hints->nests != NESTS_TILED && fmod(row, CONTRACT_LINE) > 0;
+        if (tensor->axes[a] == step->vector)
+            break;
+    }
+    return row;
+}
+
+/* Whether lines are cut where such rows end: parts of them, past the caches, would be waited for. */
+static bool cuts_lines(const Planner *planner, const Step *step, const Tensor *tensor)
+{
+    return (step->turned || step->crossed) && fmod(row_bytes(planner, step, tensor), CONTRACT_LINE) > 0;
+}
+
+static bool is_narrow(const Tensor *tensor)
+{
+    return dtype_size(tensor->dtype) < dtype_size(register_dtype(tensor->dtype));
+}
+
+/* Whether much of what goes past the caches would be such parts: those of squares, or where rows are short. */
+static bool is_in_parts(const Planner *planner, const Step *step, const Tensor *tensor)
+{
+    bool parts = step->turned || row_bytes(planner, step, tensor) < (is_narrow(tensor) ? NARROW_LEAST : STRIP_LEAST);
+    return planner->hints->nests != NESTS_TILED && parts && cuts_lines(planner, step, tensor);
+}
+
+/* How many numbers of a row are turned together, where lines are cut, or are longer than a vector and others' rows are read, too. Narrow
+ * ones are made wider a row at a time, for which a square is enough. */
+static int strip_of(const Planner *planner, const Step *step, const Tensor *tensor, bool known)
+{
+    bool halves = planner->plan->target->vector_bytes < CONTRACT_LINE && !step->crossed_alone;
+    bool strip = step->crossed && !is_narrow(tensor) && (!known || halves || cuts_lines(planner, step, tensor));
+    return strip ? STRIP_BYTES / (int)dtype_size(tensor->dtype) : 0;
 }
 
 /* A result of the caller's that is stored once, and that nothing reads: where it is large, a line of it need not be read
@@ -69,9 +104,10 @@ void plan_result(Planner *planner, Step *step)
     }
     step->past = planner->hints->nests == NESTS_TILED ? PAST_FORCED
                : step->contract && step->contract->tile->dot ? planner->plan->target->l2_bytes : step->crossed ? PAST_TURNED : RESULT_PAST;
-    if (known && (bytes <= step->past || cuts_lines(planner, step, tensor)))
+    if (known && (bytes <= step->past || is_in_parts(planner, step, tensor)))
         return;
     step->result = size;
+    step->strip = strip_of(planner, step, tensor, known);
     if (step->contract)
         plan_contract_past(planner, step->contract);
 }

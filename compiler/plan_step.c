@@ -303,6 +303,7 @@ void step_plan_again(Planner *planner, const Launch *launch, int place)
     step->vector = step->crossed = NULL;
     step->crossing_count = step->units.count = step->loop_count = 0;
     step->result = NULL;
+    step->strip = 0;
     list_loops(planner, step);
     step_choose_vector(planner, step, launch, place);
     plan_along(planner, step);

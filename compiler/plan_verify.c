@@ -168,6 +168,7 @@ static void verify_step(Verifier *v, const Step *step)
            "the loop of squares is not beside the lanes'");
     expect(v, (step->crossed != NULL) == (step->crossing_count > 0) && !(step->crossed && (step->root_count || step->bounded)),
            "squares are turned for something else than a map");
+    expect(v, !step->strip || (step->crossed && step->result && !step->crossed_last), "a strip is of no squares whose rows go past the caches");
     const Bundle *bundle = step->bundle;
     expect(v, !bundle || (step->root_count == 1 && step->roots[0] == bundle->reduce && !step->contract && !step->split && !step->join),
            "lanes are shared by axes of something else than one reduction");

@@ -478,6 +478,11 @@ EXPRESSIONS = [
     ('bij,jk->bik | sum k | mean i', 'b,i,j:b j,k:b'),
     ('A[i,j] + B[j,k] -> [i,j,k] | logsumexp k | logsumexp i', 'A=i,j B=j,k'),
     ('ij,jk,k->ik | relu | mean i', 'i,j:d j,k:d k:d'),
+    # Rows that squares come to, which end within lines.
+    ('Uj->jU', 'U,j'),
+    ('A[j,U] + B[U,j] -> [j,U]', 'A=j,U:d B=U,j:d'),
+    ('A[U,j] * 2 -> [j,U]:f32', 'A=U,j:b'),
+    ('bUj->bjU', 'b,U,j:i'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

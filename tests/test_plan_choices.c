@@ -377,6 +377,37 @@ static void results_leave_in_lines(void **unused)
     }
 }
 
+/* Rows of a turned result that end within lines are stored in strips, past the caches if they are long enough; unknown ones may be such. */
+static void turned_rows_leave_in_lines(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text, *target;
+        int rows, row;                /* 0: not known */
+        int strip;
+        bool is_past;
+    } cases[] = {
+        { "ji->ij", "avx512", 4000, 4000, 0, true },           { "ji->ij", "avx512", 4000, 4001, 256, true },
+        { "ji->ij", "avx512", 400000, 100, 0, false },         { "ji->ij", "avx512", 400000, 96, 0, true },
+        { "ji->ij", "avx512", 400, 401, 0, false },            { "ji->ij", "avx2", 4000, 4001, 256, true },
+        { "ij + ji -> ij", "avx2", 4096, 4096, 256, true },    { "ij + ji -> ij", "avx512", 4096, 4096, 0, true },
+        { "ji:f64->ij", "avx512", 4000, 4001, 128, true },     { "ji:f16->ij", "avx512", 9000, 9001, 0, true },
+        { "ji:f16->ij", "avx512", 90000, 901, 0, false },      { "ji->ij", "avx512", 0, 0, 256, true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CompileOptions options = { .target = target_find(cases[i].target) };
+        ExtentSpec extents[] = { { .name = "i", .extent = cases[i].rows }, { .name = "j", .extent = cases[i].row } };
+        options.check.extents = extents;
+        options.check.extent_count = cases[i].rows ? 2 : 0;
+        Planned *planned = plan_of(cases[i].text, options);
+        const Step *step = planned->plan->launches[0]->steps[0];
+        if (!step->crossed || step->strip != cases[i].strip || (step->result != NULL) != cases[i].is_past)
+            fail_msg("%s of %d rows of %d on %s: a strip of %d, %spast the caches", cases[i].text, cases[i].rows, cases[i].row, cases[i].target,
+                     step->strip, step->result ? "" : "not ");
+        end(planned);
+    }
+}
+
 /* Low tiles that meet a matrix as it lies have more columns, and units of work runs as long as their sums have room. */
 static void low_tiles_are_wide(void **unused)
 {
@@ -584,6 +615,7 @@ int main(void)
         cmocka_unit_test(far_rows_are_packed_in_long_runs),
         cmocka_unit_test(deep_products_are_shared),
         cmocka_unit_test(results_leave_in_lines),
+        cmocka_unit_test(turned_rows_leave_in_lines),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
         cmocka_unit_test(many_documents_make_more_units),
