@@ -175,6 +175,48 @@ static bool is_around_rows(Step *const *group, int count, const Block *block)
     return around;
 }
 
+typedef struct Runs {
+    const Planner *planner;
+    const Index *index;
+    bool any;
+} Runs;
+
+static void find_runs(void *user, const Term *term)
+{
+    Runs *runs = user;
+    runs->any |= term->kind == TERM_READ && term->read.tensor->home->origin && term_has_index(term, runs->index) &&
+                 planner_reads_runs(runs->planner, term, runs->index);
+}
+
+/* Whether some array of the caller's lies along a block's index. */
+static bool goes_along(const Planner *planner, Step *const *group, int count, const Block *block)
+{
+    Runs runs = { .planner = planner };
+    for (int s = 0; s < count; s++) {
+        runs.index = block->of_step[s];
+        for (int o = 0; o < group[s]->statement->output_count; o++)
+            term_each_below(planner->arena, group[s]->statement->outputs[o].value, find_runs, &runs);
+    }
+    return runs.any;
+}
+
+/* The last block is the one that has several points: where there are not enough of them for a vector, one that arrays lie along comes last. */
+static void set_last_block(const Planner *planner, Step *const *group, int count, Block *blocks, int block_count)
+{
+    const int last = block_count - 1, lanes = planner->plan->target->vector_bytes / (int)sizeof(float);
+    if (block_count < 2 || !planner_knows(planner, blocks[last].of_step[count - 1]) ||
+        planner_extent(planner, blocks[last].of_step[count - 1]) >= lanes)
+        return;
+    int b = last - 1;
+    while (b >= 0 && !(planner_extent(planner, blocks[b].of_step[count - 1]) >= lanes && goes_along(planner, group, count, &blocks[b])))
+        b--;
+    if (b < 0)
+        return;
+    Block block = blocks[b];
+    memmove(&blocks[b], &blocks[b + 1], (size_t)(last - b) * sizeof *blocks);
+    blocks[last] = block;
+}
+
 Block *planner_common_blocks(Planner *planner, Step *const *group, int count, int *block_count, Index **split)
 {
     Classes c = classes_of(planner, group, count);
@@ -198,6 +240,8 @@ Block *planner_common_blocks(Planner *planner, Step *const *group, int count, in
         if (block_along(&c, group, count, last->loops[i], false, &block) &&
             (!only || last->loops[i] == only || is_around_rows(group, count, &block)))
             ARENA_APPEND(planner->arena, blocks, *block_count, block);
+    if (!has_product && !only && !planner->plan->target->grid)
+        set_last_block(planner, group, count, blocks, *block_count);
     return blocks;
 }
 

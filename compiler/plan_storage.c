@@ -259,22 +259,32 @@ bool plan_is_temporary_of(const Plan *plan, const Tensor *tensor, int launch)
     return tensor->maker && tensor->home == tensor && storage->place == PLACE_BLOCK && storage->launch == launch && !storage->over;
 }
 
-/* Whether some step has its lanes along a block. */
+/* The block along which a step has its lanes; -1: none. */
+static int lanes_block(const Launch *launch, int s)
+{
+    int b = launch->steps[s]->vector ? launch->block_count - 1 : -1;
+    while (b >= 0 && launch->blocks[b].of_step[s] != launch->steps[s]->vector)
+        b--;
+    return b;
+}
+
 static bool has_lanes(const Launch *launch, int b)
 {
     for (int s = 0; s < launch->step_count; s++)
-        if (launch->steps[s]->vector && launch->steps[s]->vector == launch->blocks[b].of_step[s])
+        if (lanes_block(launch, s) == b)
             return true;
     return false;
 }
 
-/* So many points of a block some step takes together, whose others they meet; 1: none does. */
+/* So many points of a block some step takes together, whose others they meet; 1: none does. Lanes along a block need its points more. */
 static int points_met(const Launch *launch, int b)
 {
     int most = 1;
-    for (int s = 0; s < launch->step_count; s++)
-        if (launch->steps[s]->met && launch->steps[s]->met == launch->blocks[b].of_step[s] && launch->steps[s]->meets > most)
-            most = launch->steps[s]->meets;
+    for (int s = 0; s < launch->step_count; s++) {
+        const Step *step = launch->steps[s];
+        if (step->met && step->met == launch->blocks[b].of_step[s] && step->meets > most && lanes_block(launch, s) < 0)
+            most = step->meets;
+    }
     return most;
 }
 

@@ -303,48 +303,6 @@ static void all_of_a_machine_has_work(void **unused)
     }
 }
 
-/* Where memory is fast for rows of pages of their own, those that go together are so far apart, and are added up where the result will
- * be, unless it has another dtype or they are few; elsewhere each row is a stream. */
-static void rows_of_memory_are_far_apart(void **unused)
-{
-    (void)unused;
-    static const struct {
-        const char *text, *target;
-        int rows, columns;
-        bool is_apart, is_added;
-    } cases[] = {
-        { "bk,bkd->bd", "avx2", 4000, 128, true, true },           { "bk,bkd->bd", "avx2", 4000, 3000, true, true },
-        { "bk,bkd->bd", "avx2", 100, 128, false, false },          { "bk,bkd->bd", "avx512", 4000, 128, true, true },
-        { "bk,bkd->bd:f16", "avx2", 4000, 128, false, false },
-        { "bd,bkd->bk", "avx2", 4000, 128, true, false },          { "bd,bkd->bk", "avx512", 4000, 128, false, false },
-        { "bd,bkd:bf16->bk", "avx2", 4000, 128, true, false },     { "bkd->bk", "avx2", 4000, 128, true, false },
-        { "bkd->bk", "avx2", 4000, 16, false, false },             { "bd,kbd->bk", "avx2", 4000, 128, false, false },
-        { "bk,kbd->bd", "avx2", 4000, 128, true, false },          { "bk,kbd->bd", "avx512", 4000, 128, false, false },
-        { "b,bkd->bd", "avx2", 4000, 128, true, true },            { "bkd | where(@k < 9, _, 0) | sum k", "avx2", 4000, 128, false, false },
-        { "bkd | max k", "avx2", 4000, 128, true, true },          { "bkd | argmax k", "avx2", 4000, 128, false, false },
-        { "kbd->bd", "avx512", 4000, 128, false, false },          { "bkd->bd", "avx512bf16", 4000, 128, true, true },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CompileOptions options = { .target = target_find(cases[i].target) };
-        int64_t shapes[2][3] = { { 0 } };
-        OperandSpec operands[2] = { { .dtype = DTYPE_NONE, .shape = shapes[0] }, { .dtype = DTYPE_NONE, .shape = shapes[1] } };
-        options.check.operands = operands;
-        options.check.operand_count = 1;
-        for (const char *at = cases[i].text; *at != '-' && *at != '|'; at++) {
-            OperandSpec *operand = &operands[options.check.operand_count - 1];
-            options.check.operand_count += *at == ',';
-            at += *at == ':' ? strcspn(at, ",-|") - 1 : 0;    /* a dtype */
-            if (strchr("bkd", *at))
-                shapes[options.check.operand_count - 1][operand->rank++] = *at == 'b' ? 16 : *at == 'k' ? cases[i].rows : cases[i].columns;
-        }
-        Planned *planned = plan_of(cases[i].text, options);
-        const Step *step = planned->plan->launches[0]->steps[0];
-        if (step->apart != cases[i].is_apart || (step->added != NULL) != cases[i].is_added)
-            fail_msg("%s of %d by %d on %s: %d, %d", cases[i].text, cases[i].rows, cases[i].columns, cases[i].target, step->apart, step->added != NULL);
-        end(planned);
-    }
-}
-
 /* Of two rows whose runs are no whole lines tiles have whole runs, of vectors that are lines or halves of them; and a unit of work has
  * whole lines of a result that is turned. */
 static void results_leave_in_lines(void **unused)
@@ -373,37 +331,6 @@ static void results_leave_in_lines(void **unused)
         if (c->halves != cases[i].halves || c->tile_rows != cases[i].rows || c->tile_vectors != cases[i].vectors || tile != cases[i].tile)
             fail_msg("%s on %s: %d halves, %d rows, %d vectors, %ld of a", cases[i].text, cases[i].target, c->halves, c->tile_rows,
                      c->tile_vectors, (long)tile);
-        end(planned);
-    }
-}
-
-/* Rows of a turned result that end within lines are stored in strips, past the caches if they are long enough; unknown ones may be such. */
-static void turned_rows_leave_in_lines(void **unused)
-{
-    (void)unused;
-    static const struct {
-        const char *text, *target;
-        int rows, row;                /* 0: not known */
-        int strip;
-        bool is_past;
-    } cases[] = {
-        { "ji->ij", "avx512", 4000, 4000, 0, true },           { "ji->ij", "avx512", 4000, 4001, 256, true },
-        { "ji->ij", "avx512", 400000, 100, 0, false },         { "ji->ij", "avx512", 400000, 96, 0, true },
-        { "ji->ij", "avx512", 400, 401, 0, false },            { "ji->ij", "avx2", 4000, 4001, 256, true },
-        { "ij + ji -> ij", "avx2", 4096, 4096, 256, true },    { "ij + ji -> ij", "avx512", 4096, 4096, 0, true },
-        { "ji:f64->ij", "avx512", 4000, 4001, 128, true },     { "ji:f16->ij", "avx512", 9000, 9001, 0, true },
-        { "ji:f16->ij", "avx512", 90000, 901, 0, false },      { "ji->ij", "avx512", 0, 0, 256, true },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        CompileOptions options = { .target = target_find(cases[i].target) };
-        ExtentSpec extents[] = { { .name = "i", .extent = cases[i].rows }, { .name = "j", .extent = cases[i].row } };
-        options.check.extents = extents;
-        options.check.extent_count = cases[i].rows ? 2 : 0;
-        Planned *planned = plan_of(cases[i].text, options);
-        const Step *step = planned->plan->launches[0]->steps[0];
-        if (!step->crossed || step->strip != cases[i].strip || (step->result != NULL) != cases[i].is_past)
-            fail_msg("%s of %d rows of %d on %s: a strip of %d, %spast the caches", cases[i].text, cases[i].rows, cases[i].row, cases[i].target,
-                     step->strip, step->result ? "" : "not ");
         end(planned);
     }
 }
@@ -615,7 +542,6 @@ int main(void)
         cmocka_unit_test(far_rows_are_packed_in_long_runs),
         cmocka_unit_test(deep_products_are_shared),
         cmocka_unit_test(results_leave_in_lines),
-        cmocka_unit_test(turned_rows_leave_in_lines),
         cmocka_unit_test(memory_does_not_grow_with_what_is_reduced),
         cmocka_unit_test(only_what_scales_with_its_maximum_is_swept),
         cmocka_unit_test(many_documents_make_more_units),
@@ -623,7 +549,6 @@ int main(void)
         cmocka_unit_test(few_rows_meet_a_matrix_in_order),
         cmocka_unit_test(few_columns_are_cut_along_rows_too),
         cmocka_unit_test(all_of_a_machine_has_work),
-        cmocka_unit_test(rows_of_memory_are_far_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Which short rows are turned in squares, so that lanes run along others of them. */
+/* Rows of memory: which short ones are turned in squares, so that lanes run along others of them, how turned ones are stored, and how far
+ * apart those lie that are read together. */
 #include "plan_testing.h"
 
 typedef struct Case {
@@ -99,12 +100,116 @@ static void whole_lines_go_past_the_caches(void **unused)
     }
 }
 
+/* Rows of a turned result that end within lines are stored in strips, past the caches if they are long enough; unknown ones may be such. */
+static void turned_rows_leave_in_lines(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text, *target;
+        int rows, row;                /* 0: not known */
+        int strip;
+        bool is_past;
+    } cases[] = {
+        { "ji->ij", "avx512", 4000, 4000, 0, true },           { "ji->ij", "avx512", 4000, 4001, 256, true },
+        { "ji->ij", "avx512", 400000, 100, 0, false },         { "ji->ij", "avx512", 400000, 96, 0, true },
+        { "ji->ij", "avx512", 400, 401, 0, false },            { "ji->ij", "avx2", 4000, 4001, 256, true },
+        { "ij + ji -> ij", "avx2", 4096, 4096, 256, true },    { "ij + ji -> ij", "avx512", 4096, 4096, 0, true },
+        { "ji:f64->ij", "avx512", 4000, 4001, 128, true },     { "ji:f16->ij", "avx512", 9000, 9001, 0, true },
+        { "ji:f16->ij", "avx512", 90000, 901, 0, false },      { "ji->ij", "avx512", 0, 0, 256, true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CompileOptions options = { .target = target_find(cases[i].target) };
+        ExtentSpec extents[] = { { .name = "i", .extent = cases[i].rows }, { .name = "j", .extent = cases[i].row } };
+        options.check.extents = extents;
+        options.check.extent_count = cases[i].rows ? 2 : 0;
+        Planned *planned = plan_of(cases[i].text, options);
+        const Step *step = planned->plan->launches[0]->steps[0];
+        if (!step->crossed || step->strip != cases[i].strip || (step->result != NULL) != cases[i].is_past)
+            fail_msg("%s of %d rows of %d on %s: a strip of %d, %spast the caches", cases[i].text, cases[i].rows, cases[i].row, cases[i].target,
+                     step->strip, step->result ? "" : "not ");
+        end(planned);
+    }
+}
+
+/* Where memory is fast for rows of pages of their own, those that go together are so far apart, and are added up where the result will
+ * be, unless it has another dtype or they are few; elsewhere each row is a stream. */
+static void rows_of_memory_are_far_apart(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text, *target;
+        int rows, columns;
+        bool is_apart, is_added;
+    } cases[] = {
+        { "bk,bkd->bd", "avx2", 4000, 128, true, true },           { "bk,bkd->bd", "avx2", 4000, 3000, true, true },
+        { "bk,bkd->bd", "avx2", 100, 128, false, false },          { "bk,bkd->bd", "avx512", 4000, 128, true, true },
+        { "bk,bkd->bd:f16", "avx2", 4000, 128, false, false },
+        { "bd,bkd->bk", "avx2", 4000, 128, true, false },          { "bd,bkd->bk", "avx512", 4000, 128, false, false },
+        { "bd,bkd:bf16->bk", "avx2", 4000, 128, true, false },     { "bkd->bk", "avx2", 4000, 128, true, false },
+        { "bkd->bk", "avx2", 4000, 16, false, false },             { "bd,kbd->bk", "avx2", 4000, 128, false, false },
+        { "bk,kbd->bd", "avx2", 4000, 128, true, false },          { "bk,kbd->bd", "avx512", 4000, 128, false, false },
+        { "b,bkd->bd", "avx2", 4000, 128, true, true },            { "bkd | where(@k < 9, _, 0) | sum k", "avx2", 4000, 128, false, false },
+        { "bkd | max k", "avx2", 4000, 128, true, true },          { "bkd | argmax k", "avx2", 4000, 128, false, false },
+        { "kbd->bd", "avx512", 4000, 128, false, false },          { "bkd->bd", "avx512bf16", 4000, 128, true, true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CompileOptions options = { .target = target_find(cases[i].target) };
+        int64_t shapes[2][3] = { { 0 } };
+        OperandSpec operands[2] = { { .dtype = DTYPE_NONE, .shape = shapes[0] }, { .dtype = DTYPE_NONE, .shape = shapes[1] } };
+        options.check.operands = operands;
+        options.check.operand_count = 1;
+        for (const char *at = cases[i].text; *at != '-' && *at != '|'; at++) {
+            OperandSpec *operand = &operands[options.check.operand_count - 1];
+            options.check.operand_count += *at == ',';
+            at += *at == ':' ? strcspn(at, ",-|") - 1 : 0;    /* a dtype */
+            if (strchr("bkd", *at))
+                shapes[options.check.operand_count - 1][operand->rank++] = *at == 'b' ? 16 : *at == 'k' ? cases[i].rows : cases[i].columns;
+        }
+        Planned *planned = plan_of(cases[i].text, options);
+        const Step *step = planned->plan->launches[0]->steps[0];
+        if (step->apart != cases[i].is_apart || (step->added != NULL) != cases[i].is_added)
+            fail_msg("%s of %d by %d on %s: %d, %d", cases[i].text, cases[i].rows, cases[i].columns, cases[i].target, step->apart, step->added != NULL);
+        end(planned);
+    }
+}
+
+/* Values in between are made for several points of one index: of the last, of one that arrays lie along if that has less than a vector, and of
+ * that which a step's lanes run along rather than of one whose points would go together. */
+static void several_points_have_lanes(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text;
+        int k, l, i, j;
+        const char *along;
+    } cases[] = {
+        { "kli,klj -> ijk | softmax k", 500, 300, 128, 2, "i" },
+        { "kli,klj -> ijk | softmax k", 500, 300, 8, 2, "j" },     { "kj,lki -> ijkl | log_softmax k", 8, 500, 200, 3, "i" },
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        ExtentSpec extents[] = { { .name = "k", .extent = cases[n].k }, { .name = "l", .extent = cases[n].l },
+                                 { .name = "i", .extent = cases[n].i }, { .name = "j", .extent = cases[n].j } };
+        CompileOptions options = { .target = target_find("avx512"), .check = { .extents = extents, .extent_count = 4 } };
+        Planned *planned = plan_of(cases[n].text, options);
+        const Launch *launch = planned->plan->launches[planned->plan->launch_count - 1];
+        const char *along = "none";
+        for (int b = 0; b < launch->block_count; b++)
+            along = size_is_constant(launch->blocks[b].tile, 1) ? along : launch->blocks[b].of_step[launch->step_count - 1]->name;
+        if (strcmp(along, cases[n].along))
+            fail_msg("%s of i=%d, j=%d: several points of %s", cases[n].text, cases[n].i, cases[n].j, along);
+        end(planned);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_rows_are_turned),
         cmocka_unit_test(rows_are_in_blocks),
         cmocka_unit_test(whole_lines_go_past_the_caches),
+        cmocka_unit_test(turned_rows_leave_in_lines),
+        cmocka_unit_test(rows_of_memory_are_far_apart),
+        cmocka_unit_test(several_points_have_lanes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
