@@ -176,6 +176,20 @@ static const Step *factors_of(const Guessing *g)
     return join->count == 2 && g->powers->is_passed_on && made_by(join->steps[1])->dtype == DTYPE_BF16 ? join->steps[1] : NULL;
 }
 
+/* Whether the maxima are of rows of the product's tiles: not of its rows' index, nor of a batch's. */
+static bool goes_along_columns(const Guessing *g)
+{
+    const Program *lowered = g->planner->plan->lowered;
+    const Output *made = &g->product->statement->outputs[0];
+    for (int i = 0; i < lowered->term_count; i++) {
+        const Term *term = lowered->terms[i];
+        for (int a = 0; term->kind == TERM_READ && term->read.tensor == made->tensor && a < made->tensor->rank; a++)
+            if (term->statement == g->largest->statement->id && made->positions[a].parts[0].index == g->product->contract->columns.list[0])
+                return term->read.positions[a].parts[0].index == g->largest->roots[0]->reduce.over[0];
+    }
+    return false;
+}
+
 /* Whether the steps from one on are a product, the maxima of its rows, and the powers with what is made of them. */
 static bool is_softmax(Guessing *g, int from)
 {
@@ -189,7 +203,7 @@ static bool is_softmax(Guessing *g, int from)
     g->reduction = steps[from + 3];
     return stores_tiles(g->product) && is_whole(g->largest, REDUCTION_MAX) && is_whole(g->reduction, REDUCTION_SUM) &&
            g->reduction->roots[0]->reduce.argument->kind == TERM_READ && factors_of(g) && asks_for_maximum(g) && reads_alone(g, g->largest) &&
-           reads_alone(g, g->powers);
+           reads_alone(g, g->powers) && goes_along_columns(g);
 }
 
 /* The largest powers are numbers in the dtypes that they are rounded to, too. */

@@ -531,6 +531,27 @@ static void rows_go_to_different_places(void **unused)
     }
 }
 
+/* Guessed maxima are of the rows of a product's tiles: not of its batch, which a softmax may go over as well. */
+static void guesses_are_of_columns(void **unused)
+{
+    (void)unused;
+    static const struct { const char *text; int k, i, j, d; int64_t memory; bool guesses; } cases[] = {
+        { "kid,kjd -> kij | softmax j", 4, 100, 512, 64, 0, true }, { "kdi,kdj -> ijk | softmax k", 500, 8, 2, 300, 100000, false },
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        ExtentSpec extents[] = { { .name = "k", .extent = cases[n].k }, { .name = "i", .extent = cases[n].i },
+                                 { .name = "j", .extent = cases[n].j }, { .name = "d", .extent = cases[n].d } };
+        CompileOptions options = { .target = target_find("avx512"), .check = { .extents = extents, .extent_count = 4 }, .memory = cases[n].memory };
+        Planned *planned = plan_of(cases[n].text, options);
+        bool guesses = false;
+        for (int l = 0; l < planned->plan->launch_count; l++)
+            guesses |= planned->plan->launches[l]->guess != NULL;
+        if (guesses != cases[n].guesses)
+            fail_msg("%s: a maximum is %sguessed", cases[n].text, guesses ? "" : "not ");
+        end(planned);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -549,6 +570,7 @@ int main(void)
         cmocka_unit_test(few_rows_meet_a_matrix_in_order),
         cmocka_unit_test(few_columns_are_cut_along_rows_too),
         cmocka_unit_test(all_of_a_machine_has_work),
+        cmocka_unit_test(guesses_are_of_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
