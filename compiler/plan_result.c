@@ -42,23 +42,18 @@ static bool stores_vectors(const Step *step, const Tensor *tensor)
     return step->root_count == 0 && step->vector_kept && has_unit(step, tensor);
 }
 
-/* Of a result in rows that turned squares come to, the bytes of one: to which many small problems are turned back, or that lies along
- * the lanes of a map. */
-static double row_bytes(const Planner *planner, const Step *step, const Tensor *tensor)
+/* From one point of an index to the next, where a tensor lies as C has it. */
+static double bytes_apart(const Planner *planner, const Tensor *tensor, const Index *index)
 {
-    double row = (double)dtype_size(tensor->dtype);
-    for (int a = tensor->rank - 1; a >= 0 && (step->crossed || tensor->axes[a] != step->vector); a--) {
-        row *= planner_extent(planner, tensor->axes[a]);
-        if (tensor->axes[a] == step->vector)
-            break;
-    }
-    return row;
+    double bytes = (double)dtype_size(tensor->dtype);
+    for (int a = tensor->rank - 1; a >= 0 && tensor->axes[a] != index; a--)
+        bytes *= planner_extent(planner, tensor->axes[a]);
+    return bytes;
 }
 
-/* Whether lines are cut where such rows end: parts of them, past the caches, would be waited for. */
-static bool cuts_lines(const Planner *planner, const Step *step, const Tensor *tensor)
+static bool cuts_lines(double bytes)
 {
-    return (step->turned || step->crossed) && fmod(row_bytes(planner, step, tensor), CONTRACT_LINE) > 0;
+    return fmod(bytes, CONTRACT_LINE) > 0;
 }
 
 static bool is_narrow(const Tensor *tensor)
@@ -66,19 +61,23 @@ static bool is_narrow(const Tensor *tensor)
     return dtype_size(tensor->dtype) < dtype_size(register_dtype(tensor->dtype));
 }
 
-/* Whether much of what goes past the caches would be such parts: those of squares, or where rows are short. */
+/* Whether much of what squares are turned to would be parts of lines, which are waited for past the caches: many small problems, whose rows
+ * end within lines, or short rows of a map. */
 static bool is_in_parts(const Planner *planner, const Step *step, const Tensor *tensor)
 {
-    bool parts = step->turned || row_bytes(planner, step, tensor) < (is_narrow(tensor) ? NARROW_LEAST : STRIP_LEAST);
-    return planner->hints->nests != NESTS_TILED && parts && cuts_lines(planner, step, tensor);
+    if ((!step->turned && !step->crossed) || planner->hints->nests == NESTS_TILED)
+        return false;
+    double row = step->turned ? bytes_apart(planner, tensor, step->vector)
+                              : planner_extent(planner, step->vector) * (double)dtype_size(tensor->dtype);
+    return cuts_lines(row) && (step->turned || row < (is_narrow(tensor) ? NARROW_LEAST : STRIP_LEAST));
 }
 
-/* How many numbers of a row are turned together, where lines are cut, or are longer than a vector and others' rows are read, too. Narrow
- * ones are made wider a row at a time, for which a square is enough. */
+/* How many numbers of a row are turned together: where not all rows of a square begin lines at the same number, or a line is more than a
+ * vector and others' rows are read, too. Narrow ones are made wider a row at a time, for which a square is enough. */
 static int strip_of(const Planner *planner, const Step *step, const Tensor *tensor, bool known)
 {
     bool halves = planner->plan->target->vector_bytes < CONTRACT_LINE && !step->crossed_alone;
-    bool strip = step->crossed && !is_narrow(tensor) && (!known || halves || cuts_lines(planner, step, tensor));
+    bool strip = step->crossed && !is_narrow(tensor) && (!known || halves || cuts_lines(bytes_apart(planner, tensor, step->crossed)));
     return strip ? STRIP_BYTES / (int)dtype_size(tensor->dtype) : 0;
 }
 
