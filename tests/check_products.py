@@ -485,7 +485,7 @@ EXPRESSIONS = [
     ('bUj->bjU', 'b,U,j:i'),
     # Values in between of several points of an index that is not the last.
     ('mLi,mLP->iPm | softmax m', 'm,L,i m,L,P'),
-    ('A[m,P], B[L,m,i] -> [i,P,m,L] | log_softmax m', 'A=m,P B=L,m,i'),
+    ('A[m,P], B[U,m,i] -> [i,P,m,U] | log_softmax m', 'A=m,P B=U,m,i'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
