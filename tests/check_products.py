@@ -462,16 +462,13 @@ EXPRESSIONS = [
     ('Li,Lj,L->ij', 'L,i L,j L'),
     ('RLz,Rj,Lj->zj', 'R,L,z R,j L,j'),
     ('exp(Lz), Lj, L->zj | relu', 'L,z:d L,j:d L:d'),
-    # Sums of short rows, turned in squares for one point of the next step.
-    ('LPj,LjJ,L->LP', 'L,P,j:d L,j,J:d L:d'),
     # Two factors, of which one is reduced before.
-    ('LPj,LjJ->LP', 'L,P,j L,j,J'),
     ('ijk,jr->kr', 'i,j,k j,r'),
     ('ij,kj->', 'i,j:i k,j:i'),
     ('ik,jk->k', 'i,k:b j,k:b'),
     ('A[i,j] + B[j,k] -> [i,j,k] | max j k', 'A=i,j B=j,k'),
     ('A[i,j] + B[k,j] -> [i,j,k] | logsumexp i k', 'A=i,j B=k,j'),
-    ('Lj,jk->k', 'L,j j,k'),    # whole rows first
+    ('Uj,jk->k', 'U,j j,k'),
     # Sums of sums.
     ('btk,jk->btj | mean t', 'b,t,k j,k'),
     ('ijk,mnk->ijmn | sum n | sum j', 'i,j,k:i m,n,k:i'),

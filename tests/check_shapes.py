@@ -43,6 +43,10 @@ LARGE = [
     ("ij | 2 * _", lambda a: 2 * a, [(4101, 4099)], "stored past the caches"),
     ("dabe,ec->dcba", lambda a, b: np.einsum("dabe,ec->dcba", a, b), [(3, 41, 57, 97), (97, 24)], "turned in squares"),
     ("abe,ec->bca", lambda a, b: np.einsum("abe,ec->bca", a, b), [(50, 61, 130), (130, 19)], "turned in squares"),
+    ("bij,bjk->bi", lambda a, b: np.einsum("bij,bj->bi", a, b.sum(2)), [(300, 7, 64), (300, 64, 8)], "tmp1 is temporary"),
+    ("ij,jk->k", lambda a, b: a.sum(0) @ b, [(1999, 2053), (2053, 3)], "points together, cut into parts"),
+    ("ij->ji", lambda a: a.T, [(2053, 2051)], "stored past the caches"),
+    ("A[i,j] + B[j,i] -> [i,j]", lambda a, b: a + b.T, [(2051, 2053), (2053, 2051)], "stored past the caches"),
 ]
 SMALL = {"portable": [{"i": 2, "j": 2, "k": 2, "l": 1}], "avx2": [{"i": 4, "j": 3, "k": 2, "l": 1}],
          "avx512": [{"i": 4, "j": 4, "k": 4, "l": 2}, {"i": 3, "j": 5, "k": 7, "l": 2}]}
