@@ -8,7 +8,8 @@
 static bool turns_lines(const Emitter *e)
 {
     const Step *step = e->step;
-    return step->strip || (step->crossed_alone && step->result && e->plan->lanes * (int)dtype_size(step->statement->outputs[0].tensor->dtype) < CONTRACT_LINE);
+    const int vector = e->plan->lanes * (int)dtype_size(step->statement->outputs[0].tensor->dtype);
+    return step->strip || (step->crossed_alone && step->result && vector < CONTRACT_LINE);
 }
 
 const char *emit_turn(Emitter *e)

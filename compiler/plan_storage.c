@@ -280,11 +280,9 @@ static bool has_lanes(const Launch *launch, int b)
 static int points_met(const Launch *launch, int b)
 {
     int most = 1;
-    for (int s = 0; s < launch->step_count; s++) {
-        const Step *step = launch->steps[s];
-        if (step->met && step->met == launch->blocks[b].of_step[s] && step->meets > most && lanes_block(launch, s) < 0)
-            most = step->meets;
-    }
+    for (int s = 0; s < launch->step_count; s++)
+        if (launch->steps[s]->met && launch->steps[s]->met == launch->blocks[b].of_step[s] && launch->steps[s]->meets > most && lanes_block(launch, s) < 0)
+            most = launch->steps[s]->meets;
     return most;
 }
 
