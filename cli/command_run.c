@@ -9,7 +9,7 @@
 
 /* -o */
 typedef struct Wanted {
-    const char *name;             /* NULL: the next of the last statement's results */
+    const char *name;             /* NULL: the next of the results */
     const char *path;
 } Wanted;
 
@@ -29,6 +29,8 @@ typedef struct Run {
     int wanted_count;
     Made *made;
     int made_count;
+    const Tensor **results;       /* those of --outputs, or of the last statement */
+    int result_count;
     const Array **arrays;         /* [tensor id of the job's front]: operands, and what is added to */
 } Run;
 
@@ -58,7 +60,7 @@ static int read_output(Run *run, const char *value)
     return EINC_OK;
 }
 
-static int read_outputs(Run *run)
+static int read_files(Run *run)
 {
     const Cli *cli = run->job.cli;
     int status = EINC_OK;
@@ -76,6 +78,27 @@ static bool wants_results(const Run *run)
     return run->wanted_count == 0;
 }
 
+static void add_result(Run *run, const Tensor *tensor)
+{
+    for (int r = 0; r < run->result_count; r++)
+        if (run->results[r] == tensor)
+            return;
+    ARENA_APPEND(&run->job.cli->arena, run->results, run->result_count, tensor);
+}
+
+/* Of the names of --outputs; an empty one stands for the last statement's. */
+static void find_results(Run *run, const char *const *names, int count)
+{
+    const Program *p = run->job.front->program;
+    const Statement *last = program_result(p);
+    for (int i = 0; i < count || (i == 0 && count == 0); i++)
+        if (count && names[i][0])
+            add_result(run, program_find(p, names[i]));
+        else
+            for (int o = 0; o < last->output_count; o++)
+                add_result(run, last->outputs[o].tensor);
+}
+
 /* What the kernel has to make: what is asked for, and what is added to an array that was given. */
 static void ask_outputs(Run *run)
 {
@@ -83,7 +106,9 @@ static void ask_outputs(Run *run)
     Arena *arena = &job->cli->arena;
     const char **names = NULL;
     int count = 0;
-    if (wants_results(run))
+    for (int i = 0; i < job->options.output_count; i++)
+        ARENA_APPEND(arena, names, count, job->options.outputs[i]);
+    if (!count && wants_results(run))
         ARENA_APPEND(arena, names, count, "");
     for (int i = 0; i < run->wanted_count; i++)
         if (run->wanted[i].name)
@@ -95,34 +120,42 @@ static void ask_outputs(Run *run)
     job->options.output_count = count;
 }
 
-/* Ties each -o to an output. */
-static int place_outputs(Run *run)
+static Made *made_of(const Run *run, const Tensor *tensor)
+{
+    int m = 0;
+    while (run->made[m].tensor != tensor)
+        m++;
+    return &run->made[m];
+}
+
+/* Ties each -o to an output. `all`: each result is to have one, if any has. */
+static int place_outputs(Run *run, bool all)
 {
     const Compiled *front = run->job.front;
-    const Statement *result = program_result(front->program);
-    int plain = 0;
+    int plain = 0, placed = 0;
     run->made_count = front->output_count;
     run->made = ARENA_ARRAY(&run->job.cli->arena, Made, run->made_count);
-    for (int m = 0; m < run->made_count; m++) {
+    for (int m = 0; m < run->made_count; m++)
         run->made[m].tensor = front->outputs[m];
-        run->made[m].printed = !run->wanted_count && front->outputs[m]->maker == result;
-    }
     for (int i = 0; i < run->wanted_count; i++) {
         const Wanted *wanted = &run->wanted[i];
-        if (!wanted->name && plain == result->output_count)
+        if (!wanted->name && plain == run->result_count)
             return cli_fail(run->job.cli, EINC_USAGE, "the expression has %d result%s, so there is none for '-o %s'", plain,
                             plain == 1 ? "" : "s", wanted->path);
-        const Tensor *tensor = wanted->name ? program_find(front->program, wanted->name) : result->outputs[plain++].tensor;
-        for (int m = 0; m < run->made_count; m++)
-            if (run->made[m].tensor == tensor && run->made[m].path)
-                return cli_fail(run->job.cli, EINC_USAGE, "'%s' is asked for twice", tensor->label);
-            else if (run->made[m].tensor == tensor)
-                run->made[m].path = wanted->path;
+        Made *made = made_of(run, wanted->name ? program_find(front->program, wanted->name) : run->results[plain++]);
+        if (made->path)
+            return cli_fail(run->job.cli, EINC_USAGE, "'%s' is asked for twice", made->tensor->label);
+        made->path = wanted->path;
     }
-    if (plain && plain < result->output_count)
+    for (int r = 0; r < run->result_count && (all || plain || !run->wanted_count); r++) {
+        Made *made = made_of(run, run->results[r]);
+        made->printed = !run->wanted_count;
+        placed += made->path != NULL;
+    }
+    if ((all || plain) && run->wanted_count && placed < run->result_count)
         return cli_fail(run->job.cli, EINC_USAGE, "the expression has %d results, but only %d of them %s a file\nhint: give one "
-                        "-o for each, '-o /dev/null' for one that is not needed", result->output_count, plain,
-                        plain == 1 ? "has" : "have");
+                        "-o for each, '-o /dev/null' for one that is not needed", run->result_count, placed,
+                        placed == 1 ? "has" : "have");
     return EINC_OK;
 }
 
@@ -296,16 +329,20 @@ static int run_job(Run *run)
 {
     Job *job = &run->job;
     Cli *cli = job->cli;
-    int threads, status = read_outputs(run);
+    int threads, status = read_files(run);
     if (status || !option_threads(cli, &threads))
         return status ? status : EINC_USAGE;
     einc_context_set_threads(cli->context, threads);
+    const char *const *names = job->options.outputs;
+    const int named = job->options.output_count;
     ask_outputs(run);
     status = job_front(job);
     if (!status)
         status = job_require_extents(job);
-    if (!status)
-        status = place_outputs(run);
+    if (status)
+        return status;
+    find_results(run, names, named);
+    status = place_outputs(run, named > 0);
     if (status)
         return status;
     bind_arrays(run);

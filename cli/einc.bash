@@ -47,7 +47,7 @@ _einc()
     --dump) COMPREPLY=($(compgen -W $'ast\nprogram\norder\nlower\nplan' -- "$current")) ;;
     --header) COMPREPLY=($(_einc_files h)) ;;
     --threads) COMPREPLY=($(compgen -W "$(seq "$(nproc)")" -- "$current")) ;;
-    -d | --extents | --shape | --static | --memory | --name | --seconds) ;;
+    -d | --extents | --outputs | --shape | --static | --memory | --name | --seconds) ;;
     -o | --output)
         case "$command" in
         compile) COMPREPLY=($(_einc_files c)) ;;

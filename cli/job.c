@@ -238,6 +238,9 @@ static int read_simple_options(Job *job)
     job->options.precision = (Precision)known;
     if (!option_memory(cli, &job->options.memory))
         return EINC_USAGE;
+    const char *wrong = read_outputs(&cli->arena, option_value(cli, OPTION_OUTPUTS), &job->options);
+    if (wrong)
+        return cli_fail(cli, EINC_USAGE, "%s", wrong);
     job->options.name = "einc_kernel";
     job->options.dump = print_dump;
     job->options.user = job;
@@ -351,10 +354,42 @@ int job_read(Cli *cli, Job *job)
     return status;
 }
 
+/* A statement that the results do without is a mistake, unless names were asked for. */
+static void note_unneeded(const Job *job)
+{
+    const Compiled *c = job->front;
+    const Program *p = c->program;
+    Cli *cli = job->cli;
+    bool *wanted = ARENA_ARRAY(&cli->arena, bool, p->tensor_count);
+    for (int i = 0; i < job->options.output_count; i++)
+        if (job->options.outputs[i][0])
+            return;
+    for (int o = 0; o < c->output_count; o++)
+        wanted[c->outputs[o]->id] = true;
+    const bool *needed = program_needed(&cli->arena, p, wanted);
+    const char *last = program_result(p)->outputs[0].tensor->name;
+    for (int s = 0; s < p->statement_count; s++) {
+        if (needed[s])
+            continue;
+        const Tensor *tensor = p->statements[s]->outputs[0].tensor;
+        Text text = text_new(&cli->arena);
+        Diag note = { DIAG_NOTE, true, p->statements[s]->span, NULL, NULL, NULL };
+        note.message = arena_format(&cli->arena, "'%s' is not computed, for no result needs it", tensor->name);
+        note.hint = arena_format(&cli->arena, "'--outputs %s,%s' asks for both", tensor->name, last ? last : "");
+        diag_render(&text, &job->expression.source, &note, cli->colour);
+        cli_note(cli, "%s", text.bytes);
+    }
+}
+
 int job_front(Job *job)
 {
     job->front = build_front(job->cli->context, &job->cli->arena, &job->expression.source, &job->options);
-    return job->front ? EINC_OK : cli_fail_runtime(job->cli);
+    if (!job->front)
+        return cli_fail_runtime(job->cli);
+    if (!job->noted)
+        note_unneeded(job);
+    job->noted = true;
+    return EINC_OK;
 }
 
 int job_known_of(const Job *job, const Tensor *tensor)

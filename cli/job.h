@@ -21,6 +21,7 @@ typedef struct Job {
     Known **known;
     int known_count;
     Compiled *front;              /* after job_front() */
+    bool noted;                   /* what is not computed has been said */
     const char *dumped[8];        /* the passes whose results have been printed */
 } Job;
 
@@ -29,7 +30,7 @@ typedef struct Job {
 int job_read(Cli *cli, Job *job);
 void job_close(Job *job);
 
-/* Checks the expression with what is known. */
+/* Checks the expression with what is known. What nobody asks for is noted, the first time. */
 int job_front(Job *job);
 
 /* Gives operands of which nothing is known the shapes that follow from the extents, as far as they do, and checks again.

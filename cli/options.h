@@ -22,6 +22,7 @@ enum {
 #define OPTIONS(X)                                                                                                       \
     X(INPUT, "input", 'i', "[NAME=]FILE", KERNELS, "a .npy file: the next operand, or NAME; - is the standard input")     \
     X(OUTPUT, "output", 'o', "FILE", COMPILE | RUN, "where the result goes; - is the standard output")                   \
+    X(OUTPUTS, "outputs", 0, "NAME,NAME", KERNELS, "the results are what has these names, not the last statement's")      \
     X(EXTENTS, "extents", 'd', "I=N,J=N", KERNELS, "extents of indices: needed where no operand tells, else hints")      \
     X(DUMP, "dump", 0, "PASS", COMPILE | EXPLAIN, "print what a pass makes: ast, program, order, gather, lower, plan (short: -dPASS)")  \
     X(SHAPE, "shape", 0, "[NAME=]N,N", KERNELS,                                                                          \

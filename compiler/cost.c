@@ -63,6 +63,15 @@ static const Term *only_read(const Program *lowered, const Tensor *tensor)
     return only;
 }
 
+/* Whether a caller's array is written or read at all: statements that nobody needs may name others. */
+static bool is_met(const Program *lowered, const Tensor *tensor)
+{
+    bool met = tensor->maker || tensor->from_caller;
+    for (int i = 0; i < lowered->term_count && !met; i++)
+        met = lowered->terms[i]->kind == TERM_READ && lowered->terms[i]->read.tensor == tensor;
+    return met;
+}
+
 /* The index of the checked program that goes along an axis, if none before it does; NULL: one does, or none at all. */
 static const Index *new_index(const Term *read, int axis)
 {
@@ -175,9 +184,9 @@ Cost plan_cost(const Plan *plan, const Extents *extents, int workers)
         const Tensor *tensor = lowered->tensors[t];
         if (tensor->home != tensor)
             continue;
-        if (tensor->origin) {
+        if (tensor->origin && is_met(lowered, tensor)) {
             add(&cost.bytes, bytes_met(lowered, extents, tensor));
-        } else if (tensor->maker && !tensor->source) {
+        } else if (!tensor->origin && tensor->maker && !tensor->source) {
             double count = points(extents, tensor->axes, tensor->rank);
             add(&cost.stored, count * (double)dtype_size(tensor->dtype));
             if (plan->storage[t].place == PLACE_BLOCK || plan->storage[t].place == PLACE_REGISTERS)
@@ -264,7 +273,7 @@ void cost_print_bytes(Text *text, const Plan *plan)
     const Program *lowered = plan->lowered;
     Formula formula = formula_new(text->arena, lowered->tensor_count);
     for (int t = 0; t < lowered->tensor_count; t++) {
-        const Tensor *own = lowered->tensors[t], *tensor = own->home == own ? own->origin : NULL;
+        const Tensor *own = lowered->tensors[t], *tensor = own->home == own && is_met(lowered, own) ? own->origin : NULL;
         const Term *read = tensor && !own->maker ? only_read(lowered, own) : NULL;
         Text product = text_new(text->arena);
         for (int a = 0; tensor && a < tensor->rank; a++)

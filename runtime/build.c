@@ -86,8 +86,7 @@ static int read_examples(einc_context *context, Arena *arena, const einc_options
     return EINC_OK;
 }
 
-/* "best, dQ"; a name that is empty stands for the last statement's. */
-static int read_outputs(einc_context *context, Arena *arena, const char *text, CompileOptions *options)
+const char *read_outputs(Arena *arena, const char *text, CompileOptions *options)
 {
     const char **names = NULL;
     int count = 0;
@@ -99,14 +98,14 @@ static int read_outputs(einc_context *context, Arena *arena, const char *text, C
         const char *name = arena_copy(arena, text, length);
         for (int i = 0; i < count; i++)
             if (!strcmp(names[i], name))
-                return context_fail(context, EINC_USAGE, "error: the output '%s' is asked for twice", name);
+                return arena_format(arena, "the output '%s' is asked for twice", name);
         ARENA_APPEND(arena, names, count, name);
         text += all;
         more = *text == ',';
     }
     options->outputs = names;
     options->output_count = count;
-    return EINC_OK;
+    return NULL;
 }
 
 static int read_both_extents(einc_context *context, Arena *arena, const einc_options *given, CompileOptions *options)
@@ -145,9 +144,10 @@ int read_options(einc_context *context, Arena *arena, const einc_options *given,
                             given->precision);
     options->precision = (Precision)precision;
     options->memory = given->memory > INT64_MAX ? INT64_MAX : (int64_t)given->memory;
+    const char *wrong = read_outputs(arena, given->outputs, options);
+    if (wrong)
+        return context_fail(context, EINC_USAGE, "error: %s", wrong);
     int status = read_both_extents(context, arena, given, options);
-    if (!status)
-        status = read_outputs(context, arena, given->outputs, options);
     return status ? status : read_examples(context, arena, given, options);
 }
 

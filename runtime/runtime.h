@@ -133,6 +133,8 @@ typedef struct GivenExtents {
 
 /* Adds "n=30,k=128". NULL, or what is wrong with it. */
 const char *read_extents(Arena *arena, const char *text, bool constant, GivenExtents *given);
+/* "best, dQ"; a name that is empty stands for the last statement's. NULL, or what is wrong with it. */
+const char *read_outputs(Arena *arena, const char *text, CompileOptions *options);
 void give_extents(const GivenExtents *given, CompileOptions *options);
 
 /* request.c: what is asked for, and of which compiler, that makes the same text as long as it is the same */
