@@ -60,8 +60,8 @@ Scope *nest_open_points(Emitter *e)
         return body;
     }
     Scope *body = emit_push(e);
-    const char *nth = step->met ? "point / meets" : step->jammed == step->vector ? "point * LANES" : step->apart ? "point * points_apart" : "point";
-    bind_point(e, step->jammed, e->jam_first, nth);
+    const char *nth = step->met ? "point / meets" : "point", *apart = step->jammed == step->vector ? " * LANES" : step->apart ? " * points_apart" : "";
+    bind_point(e, step->jammed, e->jam_first, emit_text(e, "%s%s", nth, apart));
     if (step->met)
         bind_point(e, step->met, e->met_first, "point % meets");
     return body;

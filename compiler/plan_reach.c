@@ -60,12 +60,9 @@ static void find_columns(const Planner *planner, const Step *step, Contract *c)
 /* Whether the product is the sum of products of its two sides. */
 static bool is_sum_of_products(const Contract *c)
 {
-    Component sum[STATE_COMPONENTS_MAX];
     const Term *x = c->product->reduce.argument;
-    state_components(c->product, sum);
-    return sum[0].merge == MERGE_ADD && sum[0].lift == LIFT_ELEMENT && x->kind == TERM_MAP && x->map.function == FUNCTION_MUL &&
-           ((x->map.arguments[0] == c->left && x->map.arguments[1] == c->right) ||
-            (x->map.arguments[1] == c->left && x->map.arguments[0] == c->right));
+    return state_adds_products(c->product) && ((x->map.arguments[0] == c->left && x->map.arguments[1] == c->right) ||
+                                               (x->map.arguments[1] == c->left && x->map.arguments[0] == c->right));
 }
 
 /* The value that another step stores in a tensor that is read at plain indices; NULL: none does. */

@@ -370,10 +370,9 @@ static double product_cycles(const Planner *planner, const Term *product)
 static double product_vectors(const Planner *planner, const Product *product, int left, const IndexSet *over)
 {
     const Target *target = planner->plan->target;
-    const Term *x = product->reduce->reduce.argument;
     double lanes = target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
     double columns = planner_points(planner, &product->own[1 - left]);
-    bool fused = x->kind == TERM_MAP && x->map.function == FUNCTION_MUL && dtype_kind(product->reduce->dtype) == KIND_FLOAT;
+    bool fused = state_adds_products(product->reduce) && dtype_kind(product->reduce->dtype) == KIND_FLOAT;
     bool pairs = false;
     for (int i = 0; i < over->count; i++)
         pairs |= lies_along(planner, product->side[left], over->list[i]);

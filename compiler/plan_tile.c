@@ -28,9 +28,8 @@ enum {
  * by side, or are packed so. Such tiles are low: where panels come from afar, they come for few rows. */
 static bool may_pair(const Planner *planner, const Contract *c)
 {
-    const Term *x = c->product->reduce.argument;
     double points = planner_points(planner, &c->depth);
-    bool fused = x->kind == TERM_MAP && x->map.function == FUNCTION_MUL && dtype_kind(c->packed) == KIND_FLOAT;
+    bool fused = state_adds_products(c->product) && dtype_kind(c->packed) == KIND_FLOAT;
     bool side_by_side = !c->window && !c->rows_along && (!c->in_place || lies_along(planner, c->left, c->depth.list[c->depth.count - 1]));
     bool whole = planner->plan->lanes * (int)dtype_size(c->packed) == planner->plan->target->vector_bytes;
     bool pays = points >= PAIR_POINTS && points * planner_points(planner, &c->columns) <= c->near;

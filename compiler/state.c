@@ -118,6 +118,12 @@ bool state_is_simple(const Term *reduce)
     return facts[state_of(reduce)].count == 1;
 }
 
+bool state_adds_products(const Term *reduce)
+{
+    const Term *element = reduce->reduce.argument;
+    return state_of(reduce) == STATE_SUM && element->kind == TERM_MAP && element->map.function == FUNCTION_MUL;
+}
+
 bool state_needs_place(const Term *reduce)
 {
     const StateFacts *state = &facts[state_of(reduce)];

@@ -46,6 +46,7 @@ bool state_skips(const Term *reduce, const Term *value);
 int state_uses(const Term *reduce);
 
 bool state_is_simple(const Term *reduce);      /* one component and a step of one operation */
+bool state_adds_products(const Term *reduce);  /* its elements are products, of which it is the sum */
 bool state_needs_place(const Term *reduce);
 
 bool state_wants_most(const Term *reduce);     /* argmax, not argmin */

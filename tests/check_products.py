@@ -483,6 +483,11 @@ EXPRESSIONS = [
     # Values in between of several points of an index that is not the last.
     ('mLi,mLP->iPm | softmax m', 'm,L,i m,L,P'),
     ('A[m,P], B[U,m,i] -> [i,P,m,U] | log_softmax m', 'A=m,P B=U,m,i'),
+    # What is not the sum of products, of few columns.
+    ('A[i,k] * B[k,x] -> [i,x,k] | max k', 'A=i,k B=k,x'),
+    ('A[i,k] * B[k,x] -> [i,x,k] | min k', 'A=i,k:d B=k,x:d'),
+    ('A[i,b,k] * B[k,b,x] -> [i,x,b,k] | max b k', 'A=i,b,k:h B=k,b,x:h'),
+    ('A[i,k] * B[k,x] -> [i,x,k] | norm k', 'A=i,k B=k,x'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

@@ -45,8 +45,14 @@ LARGE = [
     ("abe,ec->bca", lambda a, b: np.einsum("abe,ec->bca", a, b), [(50, 61, 130), (130, 19)], "turned in squares"),
     ("bij,bjk->bi", lambda a, b: np.einsum("bij,bj->bi", a, b.sum(2)), [(300, 7, 64), (300, 64, 8)], "tmp1 is temporary"),
     ("ij,jk->k", lambda a, b: a.sum(0) @ b, [(1999, 2053), (2053, 3)], "points together, cut into parts"),
+    ("A[i,k] * B[k,j] -> [i,k,j] | max k", lambda a, b: (a[:, :, None] * b).max(1), [(301, 64), (64, 7)], "max[k]"),
     ("ij->ji", lambda a: a.T, [(2053, 2051)], "stored past the caches"),
     ("A[i,j] + B[j,i] -> [i,j]", lambda a, b: a + b.T, [(2051, 2053), (2053, 2051)], "stored past the caches"),
+]
+# The same without workspace.
+UNSTORED = [
+    ("ij,kj->ik", lambda a, b: a @ b.T, [(5, 64), (3001, 64)], "points with each"),    # many rows of which several meet each
+    ("bij,bkj->bki", lambda a, b: np.einsum("bij,bkj->bki", a, b), [(9, 6, 64), (9, 301, 64)], "points with each"),
 ]
 SMALL = {"portable": [{"i": 2, "j": 2, "k": 2, "l": 1}], "avx2": [{"i": 4, "j": 3, "k": 2, "l": 1}],
          "avx512": [{"i": 4, "j": 4, "k": 4, "l": 2}, {"i": 3, "j": 5, "k": 7, "l": 2}]}
@@ -88,14 +94,14 @@ def check_turns(target, sizes):
     check(result.returncode == 0 and "turned in squares" in text(result.stdout), shown(arguments, result))
 
 
-def check_large(problem, target, rng):
+def check_large(problem, target, rng, *options):
     expression, reference, shapes, words = problem
     arrays = [rng.integers(-4, 5, shape).astype(np.float32) for shape in shapes]
     operands = [word for n in range(len(arrays)) for word in ("--shape", ",".join(map(str, shapes[n])))]
-    arguments = ["explain", expression, "--target", target, *operands]
+    arguments = ["explain", expression, "--target", target, *options, *operands]
     result = run(*arguments)
     check(result.returncode == 0 and words in text(result.stdout), shown(arguments, result))
-    arguments = ["run", expression, "--target", target, "-o", "out.npy"]
+    arguments = ["run", expression, "--target", target, *options, "-o", "out.npy"]
     for n, array in enumerate(arrays):
         np.save(f"in{n}.npy", array)
         arguments += ["-i", f"in{n}.npy"]
@@ -115,6 +121,9 @@ def main():
                 continue    # this CPU lacks it
             for problem in LARGE:
                 check_large(problem, target, rng)
+                runs += 1
+            for problem in UNSTORED:
+                check_large(problem, target, rng, "--memory", "0")
                 runs += 1
             for small in SMALL[target]:
                 check_turns(target, dict(small, b=BATCHES[0]))
