@@ -486,6 +486,11 @@ Program *lower(Arena *arena, const Program *program, const bool *wanted, const u
     end_program(&l);
     program_sort_terms(l.out);
     drop_unneeded(&l, wanted);
+    for (int i = 0; sweeping && i < sweeping->again_count; i++)
+        if (lower_again(&l, sweeping->extents, sweeping->again[i])) {
+            end_program(&l);
+            program_sort_terms(l.out);
+        }
     while (sweeping && lower_sweep(&l, sweeping)) {
         end_program(&l);
         program_sort_terms(l.out);

@@ -14,11 +14,19 @@
 
 #include "turn.h"
 
-/* Which values in between are not stored along all of an index, but some points of it at a time. */
+/* A value in between, and a statement that does not read what the others read of it, but what is made again for it alone. Both
+ * are statements of the lowered program that those before it in a list have led to. */
+typedef struct Again {
+    int maker, reader;
+} Again;
+
+/* Which values in between are not stored along all of an index, but some points of it at a time, and which are made again. */
 typedef struct Sweeping {
     const Extents *extents;
     int64_t longest;              /* indices with more points are taken so; with 0 those whose extent is not known, too */
     int64_t points;               /* at a time, at most */
+    const Again *again;
+    int again_count;
 } Sweeping;
 
 /* `wanted`: by tensor id. `kinds`: by term id, as product_kinds() tells: values behind a product are stored where a

@@ -4,90 +4,10 @@
 
 #include "lower_sweep.h"
 
-/* What is copied from one statement into another. */
-typedef struct Copy {
-    Lower *l;
-    int statement;
-    const Instance *instance;     /* grows as indices are met */
-    Term **copies;                /* [term id] */
-} Copy;
-
-static Index *copy_index(Copy *c, Index *index)
-{
-    Index *image = lower_image(c->instance, index);
-    if (!image) {
-        image = lower_index(c->l, c->statement, index);
-        c->instance = lower_link(c->l, c->instance, index, image);
-    }
-    return image;
-}
-
-static Index **copy_indices(Copy *c, Index *const *indices, int count)
-{
-    Index **list = ARENA_ARRAY(c->l->arena, Index *, count);
-    for (int i = 0; i < count; i++)
-        list[i] = copy_index(c, indices[i]);
-    return list;
-}
-
-static Term *copy_term(Copy *c, const Term *term);
-
-static void copy_positions(Copy *c, Term *read)
-{
-    Position *positions = ARENA_ARRAY(c->l->arena, Position, read->read.tensor->rank);
-    for (int a = 0; a < read->read.tensor->rank; a++) {
-        positions[a] = read->read.positions[a];
-        positions[a].parts = ARENA_ARRAY(c->l->arena, PositionPart, positions[a].count);
-        for (int k = 0; k < positions[a].count; k++) {
-            positions[a].parts[k] = read->read.positions[a].parts[k];
-            if (positions[a].parts[k].index)
-                positions[a].parts[k].index = copy_index(c, positions[a].parts[k].index);
-            else
-                positions[a].parts[k].gather = copy_term(c, positions[a].parts[k].gather);
-        }
-    }
-    read->read.positions = positions;
-}
-
-static Term *copy_term(Copy *c, const Term *term)
-{
-    Context context = { .statement = c->statement };
-    if (c->copies[term->id])
-        return c->copies[term->id];
-    Term *copy = lower_term(c->l, &context, term->kind, term->dtype, term->span);
-    int id = copy->id;
-    *copy = *term;
-    copy->id = id;
-    copy->statement = c->statement;
-    copy->indices = copy_indices(c, term->indices, term->rank);
-    switch (term->kind) {
-    case TERM_READ: copy_positions(c, copy); break;
-    case TERM_CONSTANT:
-    case TERM_EXTENT: break;
-    case TERM_POSITION: copy->position = copy_index(c, term->position); break;
-    case TERM_MAP:
-        copy->map.arguments = ARENA_ARRAY(c->l->arena, Term *, term->map.count);
-        for (int i = 0; i < term->map.count; i++)
-            copy->map.arguments[i] = copy_term(c, term->map.arguments[i]);
-        break;
-    case TERM_SELECT:
-        copy->select.condition = copy_term(c, term->select.condition);
-        copy->select.yes = copy_term(c, term->select.yes);
-        copy->select.no = copy_term(c, term->select.no);
-        break;
-    case TERM_CONTRACT:
-    case TERM_REDUCE:
-        copy->reduce.over = copy_indices(c, term->reduce.over, term->reduce.over_count);
-        copy->reduce.argument = copy_term(c, term->reduce.argument);
-        break;
-    }
-    return c->copies[term->id] = copy;
-}
-
 /* A statement of the sweep with copies of some indices as its loops. */
 typedef struct Row {
     Context context;
-    Copy copy;
+    TermCopy copy;
 } Row;
 
 static Row open_row(Sweeper *s, Index *const *axes, int rank)
@@ -95,7 +15,7 @@ static Row open_row(Sweeper *s, Index *const *axes, int rank)
     Lower *l = s->l;
     const Instance *instance = NULL;
     Row row = { .context = lower_open(l, axes, rank, &instance) };
-    row.copy = (Copy){ l, row.context.statement, instance, ARENA_ARRAY(l->arena, Term *, l->out->term_count) };
+    row.copy = (TermCopy){ l, row.context.statement, instance, ARENA_ARRAY(l->arena, Term *, l->out->term_count) };
     l->out->statements[row.context.statement]->sweep = s->sweep;
     return row;
 }
@@ -183,7 +103,7 @@ static void carry(Sweeper *s, const Statement *statement, const Term *root, Tens
     Tensor *share = apart ? lower_temporary(l, out->rank, root->dtype) : NULL;
     Row row = open_row(s, out->axes, out->rank);
     if (apart) {
-        store_row(s, &row, share, copy_term(&row.copy, root));
+        store_row(s, &row, share, lower_copy_term(&row.copy, root));
         l->out->statements[row.context.statement]->swept = lower_image(row.copy.instance, s->swept[statement->id]);
     }
     const Tensor *factor = scales ? factor_of(s, scale.of) : NULL;
@@ -191,7 +111,7 @@ static void carry(Sweeper *s, const Statement *statement, const Term *root, Tens
         row = open_row(s, out->axes, out->rank);
     Context *c = &row.context;
     const Tensor *carried = tensor->id < s->tensor_count && s->before[tensor->id] ? s->before[tensor->id] : tensor;
-    Term *now = apart ? read_at(l, c, share, c->loops, root->span) : copy_term(&row.copy, root);
+    Term *now = apart ? read_at(l, c, share, c->loops, root->span) : lower_copy_term(&row.copy, root);
     Term *before = read_before(l, c, carried, root->reduce.reduction, root->span);
     if (scales) {
         Term *times = read_at(l, c, factor, images(s, &row, statement, scale.of), root->span);
@@ -220,7 +140,7 @@ static void take_apart(Sweeper *s, Statement *statement)
     Lower *l = s->l;
     Output *output = &statement->outputs[0];
     Roots roots = sweep_roots(s, statement);
-    if (output->value == roots.list[0] && sweep_stores(output->tensor)) {
+    if (output->value == roots.list[0]) {
         carry(s, statement, output->value, output->tensor);
         return;
     }

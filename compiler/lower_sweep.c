@@ -262,19 +262,22 @@ static bool is_chain(Sweeper *s, const Sweeping *sweeping, bool for_rankings)
     const Program *p = s->l->out;
     bool parts = sweeping->longest > 0;
     const Statement *reducer = NULL;
-    bool stores = false, ranks = false;
+    bool stores = false, ends = false, ranks = false;    /* in another statement it ends, or blocks of it would do */
     for (int i = 0; i < p->statement_count; i++) {
         const Statement *statement = p->statements[i];
         const Output *output = &statement->outputs[0];
         int count;
         s->swept[i] = sweep_member(s, statement, s->class, &count);
+        ends |= count && !sweep_keeps(s, statement);
         if (count > 1 || (count == 1 && !stores_plainly(s, statement)))
             return false;
         if (count && sweep_keeps(s, statement)) {
-            s->scales[output->tensor->id] = scale_of(&s->scaling, output->value);
-            if (s->scales[output->tensor->id].kind >= SCALE_BARE || !is_read_along(s, output->tensor))
+            const Scale scale = scale_of(&s->scaling, output->value);
+            const bool passed = output->tensor->origin != NULL;
+            if (scale.kind >= SCALE_BARE || (passed ? !scale_is_fixed(scale) : !is_read_along(s, output->tensor)))
                 return false;
-            stores = true;
+            s->scales[output->tensor->id] = passed ? (Scale){ SCALE_OTHER, NULL } : scale;
+            stores |= !passed;
         } else if (count && statement_scatters(statement)) {
             if (sweep_ranks(statement) || !scale_is_fixed(scale_of(&s->scaling, output->value)))    /* which goes on otherwise */
                 return false;
@@ -289,7 +292,7 @@ static bool is_chain(Sweeper *s, const Sweeping *sweeping, bool for_rankings)
             if (is_late(s, statement))
                 s->scales[statement->outputs[o].tensor->id] = (Scale){ SCALE_OTHER, NULL };
     }
-    return stores && (ranks || !for_rankings) && !(parts && reducer && keeps_few(s, reducer, sweeping->extents));
+    return stores && ends && (ranks || !for_rankings) && !(parts && reducer && keeps_few(s, reducer, sweeping->extents));
 }
 
 /* ---- what is scattered ---- */

@@ -174,6 +174,19 @@ Term *lower_rounded(Lower *l, const Context *c, Term *x);
 /* Of the checked program: the sums that a term is a multiple of, by a constant, where they are stored without it; else NULL. */
 const Term *lower_straight(const Lower *l, const Term *term, const Term **constant);
 
+/* What is copied from one statement into another. */
+typedef struct TermCopy {
+    Lower *l;
+    int statement;
+    const Instance *instance;     /* grows as indices are met */
+    Term **copies;                /* [term id] */
+} TermCopy;
+
+/* lower_again.c: a value is made again for one of its readers; false where it cannot be. The statements' new order is that of
+ * l->ended. */
+bool lower_again(Lower *l, const Extents *extents, Again again);
+Term *lower_copy_term(TermCopy *c, const Term *term);
+
 /* lower_sweep.c: takes one index of temporaries in blocks; false when there is none that can be. The statements' new order is that
  * in which they "ended". */
 bool lower_sweep(Lower *l, const Sweeping *sweeping);

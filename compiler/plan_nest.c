@@ -367,8 +367,7 @@ bool plan_prefers_loops(Planner *planner, Step *step)
     alone.plan = &plan;
     Step loops = as_loops(&alone, step);
     step->expected[0] = loops_cycles(&alone, &loops, &product);
-    loops.vector = step->contract->columns.list[step->contract->columns.count - 1];
-    plan.lanes = step_lanes(&alone, &loops);
+    plan.lanes = planner->plan->target->vector_bytes / (int)dtype_size(state_dtype(step->contract->product));
     step->expected[1] = tiles_cycles(&alone, step, &product);
     return step->expected[0] < step->expected[1];
 }

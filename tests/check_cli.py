@@ -161,7 +161,7 @@ def check_usage():
     bad(2, "only 1 of them has a file", "run", both, "--outputs", "P,S", "-i", "a.npy", "-o", "S=x1.npy")
     bad(2, "the output 'P' is asked for twice", "explain", both, "--outputs", "P,P")
     bad(3, "did you mean 'total'", "compile", "total = ij->i ; total[i]^2", "--outputs", "totl")
-    note = text(run("explain", "P = ij->i ; S = ij->j").stderr)
+    note = run("explain", "P = ij->i ; S = ij->j").stderr.decode()
     check("1:1: note: 'P' is not computed" in note and "--outputs P,S" in note, note)
     check(not run("explain", both, "--outputs", "P").stderr, "what was asked for is not noted")
     bad(2, "asked for twice", "run", "P = ij->i ; P[i] | sum i", "-i", "a.npy", "-o", "P=x1.npy", "-o", "P=x2.npy")

@@ -15,7 +15,7 @@ layer_of() {
         program.*|program_*|semiring.*|check.*|check_*|extents.*) echo 3 ;;
         bundle.*|coalesce.*|gather.*|plan.*|plan_*|planning.*|product.*|product_*|order.*|order_*|ordering.*|turn.*|cost.*|size.*|scale.*|state.*|target.*|target_*|lower.*|lower_*|lowering.*) echo 4 ;;
         emit.*|emit_*|emitting.*|library.*|names.*|embedded.*) echo 5 ;;
-        compile.*) echo 6 ;;
+        compile.*|compile_*) echo 6 ;;
         *) echo 0 ;;
     esac
 }

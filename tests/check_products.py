@@ -488,6 +488,10 @@ EXPRESSIONS = [
     ('A[i,k] * B[k,x] -> [i,x,k] | min k', 'A=i,k:d B=k,x:d'),
     ('A[i,b,k] * B[k,b,x] -> [i,x,b,k] | max b k', 'A=i,b,k:h B=k,b,x:h'),
     ('A[i,k] * B[k,x] -> [i,x,k] | norm k', 'A=i,k B=k,x'),
+    # Gradients: values in between that are reduced along both of their indices.
+    ('p = Q[i,k], K[j,k] -> [i,j] | softmax j; t = p[i,j], K[j,k] -> [i,k]; p[i,j], Q[i,k] -> [j,k]', 'Q=i,k K=j,k'),
+    ('P = Q[b,i,k], K[b,j,k] -> [b,i,j] | exp(-abs(_)); v = P[b,i,j], G[b,i,k] -> [b,j,k]; d = P[b,i,j] * (H[b,i,j] - m[b,i]);'
+     'u = d[b,i,j], K[b,j,k] -> [b,i,k]; d[b,i,j], Q[b,i,k] -> [b,j,k]', 'Q=b,i,k K=b,j,k G=b,i,k H=b,i,j m=b,i'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
