@@ -82,7 +82,6 @@ static Sweeping sweeping_of(const Search *s, const Compiled *c, int64_t points)
 /* ---- what is large ---- */
 
 enum {
-    UNKNOWN_EXTENT = 16384,       /* of an index, where nobody knows how long it is */
     LARGE_BLOCK = 4,              /* of the second cache: what one worker stores of a value */
     LARGE_WHOLE = 1 << 28,        /* bytes of a value that is stored whole, */
     LARGE_OF_GRID = 1 << 19       /* or by a block of threads for one point of its blocks of indices */
@@ -94,11 +93,11 @@ static SizeValues long_extents(Arena *arena, const Compiled *c)
     const Program *p = c->program;
     int64_t *of = ARENA_ARRAY(arena, int64_t, p->index_count), **shape = ARENA_ARRAY(arena, int64_t *, p->tensor_count);
     for (int i = 0; i < p->index_count; i++)
-        of[i] = c->extents->of[i] < 0 ? UNKNOWN_EXTENT : c->extents->of[i];
+        of[i] = c->extents->of[i] < 0 ? LONG_EXTENT : c->extents->of[i];
     for (int t = 0; t < p->tensor_count; t++) {
         shape[t] = ARENA_ARRAY(arena, int64_t, p->tensors[t]->rank);
         for (int a = 0; a < p->tensors[t]->rank; a++)
-            shape[t][a] = c->extents->shape[t][a] < 0 ? UNKNOWN_EXTENT : c->extents->shape[t][a];
+            shape[t][a] = c->extents->shape[t][a] < 0 ? LONG_EXTENT : c->extents->shape[t][a];
     }
     return (SizeValues){ of, shape, 1 };
 }

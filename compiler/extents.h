@@ -13,6 +13,9 @@ typedef struct Extents {
     bool complete;                /* nothing is -1 */
 } Extents;
 
+/* Of an index that may be long, where nobody knows how long it is. */
+enum { LONG_EXTENT = 16384 };
+
 /* So many points of the kept loops are enough for threads to share; where there are fewer, a reduction of so many times more is
  * rather cut into parts. */
 enum { KEPT_ENOUGH = 64, REDUCED_MORE = 16 };

@@ -4,7 +4,7 @@
  *
  * Steps that run together have blocks of an index that all of them keep, as those that make p and x have i. y keeps another one: so p would
  * be stored whole. Where that is too much, y has a p of its own, of the same value, made of what is as large again and of what is
- * small as it stands. See compile.c, which chooses. */
+ * small as it stands. See compile_search.c, which chooses. */
 #include "lower_sweep.h"
 
 /* ---- copies of terms ---- */
@@ -90,7 +90,7 @@ typedef struct Remaking {
     int *order, order_count;      /* the statements' new order */
 } Remaking;
 
-enum { UNKNOWN = 16384, SMALLER = 4 };    /* points of an index, where nobody knows; what is so much smaller is not made again */
+enum { SMALLER = 4 };    /* what is so much smaller is not made again */
 
 static double points_of(const Remaking *r, const Tensor *tensor)
 {
@@ -98,13 +98,13 @@ static double points_of(const Remaking *r, const Tensor *tensor)
     for (int a = 0; a < tensor->rank; a++) {
         const Index *index = tensor->axes[a];
         const int64_t extent = r->extents->of[index->origin ? index->origin->id : index->id];
-        points *= extent < 0 ? UNKNOWN : (double)extent;
+        points *= extent < 0 ? LONG_EXTENT : (double)extent;
     }
     return points;
 }
 
-/* Whether it is a temporary of a plain statement, which may as well stand twice. */
-static bool may_remake(const Tensor *tensor)
+/* Whether it is a temporary of a plain statement, which may as well stand twice: not behind a `+=` to what it reads. */
+static bool may_remake(const Program *out, const Tensor *tensor)
 {
     const Statement *s = tensor->maker;
     if (!sweep_stores(tensor) || tensor->previous || s->output_count > 1 || s->accumulate || s->turned || s->sweep || sweep_ranks(s))
@@ -112,6 +112,11 @@ static bool may_remake(const Tensor *tensor)
     for (int a = 0; a < tensor->rank; a++)
         if (!tensor->axes[a] || indices_have(tensor->axes, a, tensor->axes[a]))
             return false;
+    for (int i = 0; i < out->term_count; i++) {
+        const Term *term = out->terms[i];
+        if (term->statement == s->id && term->kind == TERM_READ && term->read.tensor->home != term->read.tensor)
+            return false;
+    }
     return true;
 }
 
@@ -129,7 +134,7 @@ static Tensor *remake(Remaking *r, const Tensor *tensor)
     for (int i = first, end = l->out->term_count; i < end; i++) {
         Term *term = l->out->terms[i];
         const Tensor *read = term->kind == TERM_READ ? term->read.tensor : NULL;
-        if (read && read->id < r->tensor_count && may_remake(read) && points_of(r, read) >= r->least)
+        if (read && read->id < r->tensor_count && may_remake(l->out, read) && points_of(r, read) >= r->least)
             term->read.tensor = remake(r, read);
     }
     Position *positions = ARENA_ARRAY(l->arena, Position, tensor->rank);
@@ -148,7 +153,7 @@ bool lower_again(Lower *l, const Extents *extents, Again again)
     const int statements = l->out->statement_count, terms = l->out->term_count;
     Remaking r = { .l = l, .extents = extents, .tensor_count = l->out->tensor_count };
     r.again = ARENA_ARRAY(l->arena, Tensor *, r.tensor_count);
-    if (!may_remake(tensor))
+    if (!may_remake(l->out, tensor))
         return false;
     r.least = points_of(&r, tensor) / SMALLER;
     for (int s = 0; s < statements; s++) {

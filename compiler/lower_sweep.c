@@ -262,7 +262,7 @@ static bool is_chain(Sweeper *s, const Sweeping *sweeping, bool for_rankings)
     const Program *p = s->l->out;
     bool parts = sweeping->longest > 0;
     const Statement *reducer = NULL;
-    bool stores = false, ends = false, ranks = false;    /* in another statement it ends, or blocks of it would do */
+    bool stores = false, ends = false, ranks = false;    /* a statement has it no more, or blocks would do */
     for (int i = 0; i < p->statement_count; i++) {
         const Statement *statement = p->statements[i];
         const Output *output = &statement->outputs[0];
