@@ -31,7 +31,7 @@ static void find_classes(Sweeper *s)
         s->parent[i] = i;
     for (int i = 0; i < p->term_count; i++) {
         const Term *term = p->terms[i];
-        if (term->kind != TERM_READ || !sweep_stores(term->read.tensor))
+        if (term->kind != TERM_READ || !term->read.tensor->maker || term->read.tensor->home != term->read.tensor)
             continue;
         for (int a = 0; a < term->read.tensor->rank; a++)
             if (term->read.tensor->axes[a] && position_is_plain(&term->read.positions[a]))
@@ -170,7 +170,7 @@ static bool is_read_along(const Sweeper *s, const Tensor *tensor)
             if (sweep_class(s, tensor->axes[a]->id) == s->class && !position_is_plain(&term->read.positions[a]))
                 return false;
     }
-    return sweep_stores(tensor);
+    return true;
 }
 
 /* What is ranked has to be known in its own block. */
@@ -272,11 +272,10 @@ static bool is_chain(Sweeper *s, const Sweeping *sweeping, bool for_rankings)
         if (count > 1 || (count == 1 && !stores_plainly(s, statement)))
             return false;
         if (count && sweep_keeps(s, statement)) {
-            const Scale scale = scale_of(&s->scaling, output->value);
+            const Scale scale = s->scales[output->tensor->id] = scale_of(&s->scaling, output->value);
             const bool passed = output->tensor->origin != NULL;
-            if (scale.kind >= SCALE_BARE || (passed ? !scale_is_fixed(scale) : !is_read_along(s, output->tensor)))
+            if (scale.kind >= SCALE_BARE || (passed && !scale_is_fixed(scale)) || !is_read_along(s, output->tensor))
                 return false;
-            s->scales[output->tensor->id] = passed ? (Scale){ SCALE_OTHER, NULL } : scale;
             stores |= !passed;
         } else if (count && statement_scatters(statement)) {
             if (sweep_ranks(statement) || !scale_is_fixed(scale_of(&s->scaling, output->value)))    /* which goes on otherwise */

@@ -492,6 +492,8 @@ EXPRESSIONS = [
     ('p = Q[i,k], K[j,k] -> [i,j] | softmax j; t = p[i,j], K[j,k] -> [i,k]; p[i,j], Q[i,k] -> [j,k]', 'Q=i,k K=j,k'),
     ('P = Q[b,i,k], K[b,j,k] -> [b,i,j] | exp(-abs(_)); v = P[b,i,j], G[b,i,k] -> [b,j,k]; d = P[b,i,j] * (H[b,i,j] - m[b,i]);'
      'u = d[b,i,j], K[b,j,k] -> [b,i,k]; d[b,i,j], Q[b,i,k] -> [b,j,k]', 'Q=b,i,k K=b,j,k G=b,i,k H=b,i,j m=b,i'),
+    ('P = Q[i,k], K[j,k] -> [i,j] | softmax j; O = P[i,j], V[j,k] -> [i,k]; D = O[i,k] * G[i,k] -> [i]; v = P[i,j], G[i,k] -> [j,k];'
+     'T = G[i,k], V[j,k] -> [i,j]; S = P[i,j] * (T[i,j] - D[i]); u = S[i,j], K[j,k] -> [i,k]; S[i,j], Q[i,k] -> [j,k]', 'Q=i,k K=j,k V=j,k G=i,k'),
     ('W = V[i,k] * 2; s = W[i,k], X[k,j] -> [i,j] | softmax j; y = s[i,j], Q[j,v] -> [i,v]; W[i,k] += G[i,k];'    # not to be read again
      's[i,j], R[i,v] -> [j,v]', 'V=i,k X=k,j Q=j,v G=i,k R=i,v'),
 ]
