@@ -238,7 +238,14 @@ static int read_simple_options(Job *job)
     job->options.precision = (Precision)known;
     if (!option_memory(cli, &job->options.memory))
         return EINC_USAGE;
-    const char *wrong = read_outputs(&cli->arena, option_value(cli, OPTION_OUTPUTS), &job->options);
+    Text outputs = text_new(&cli->arena);
+    int first = 1;
+    for (int i = 0; i < cli->given_count; i++)
+        if (cli->given[i].id == OPTION_OUTPUTS) {
+            text_separate(&outputs, &first, ",");
+            text_put(&outputs, cli->given[i].value);
+        }
+    const char *wrong = read_outputs(&cli->arena, outputs.bytes, &job->options);
     if (wrong)
         return cli_fail(cli, EINC_USAGE, "%s", wrong);
     job->options.name = "einc_kernel";

@@ -170,7 +170,7 @@ static bool takes_less(Retry *r, Again again, int64_t bytes)
     r->list[r->count] = again;
     const Sweeping sweeping = without_sweeps(&r->base, r->list, r->count + 1);
     Compiled trial = r->base;
-    if (r->tries++ == AGAIN_TRIES || !plan_as(r->search, &trial, r->hints, &sweeping) ||
+    if (r->tries++ >= AGAIN_TRIES || !plan_as(r->search, &trial, r->hints, &sweeping) ||
         workspace_of(r, &trial) > workspace_of(r, &r->base) - bytes / 2)
         return false;
     r->base = trial;

@@ -288,7 +288,7 @@ static void verify_guess(Verifier *v, const Launch *launch)
 }
 
 /* The steps of a sweep follow each other in one launch; each has the index as a loop or in all of its reductions, or not at all,
- * and what is stored along it, but for the caller, is read in the sweep alone. */
+ * and what is stored along it is read in the sweep alone. */
 static void verify_sweep(Verifier *v, const Launch *launch)
 {
     const Plan *plan = v->plan;
@@ -310,7 +310,7 @@ static void verify_sweep(Verifier *v, const Launch *launch)
     for (int i = 0; i < plan->lowered->term_count; i++) {
         const Term *term = plan->lowered->terms[i];
         const Step *maker = term->kind == TERM_READ && term->read.tensor->maker ? plan->steps[term->read.tensor->maker->id] : NULL;
-        if (maker && v->launch_of[maker->id] == launch->id && maker->statement->swept && !maker->scatters && !term->read.tensor->home->origin &&
+        if (maker && v->launch_of[maker->id] == launch->id && maker->statement->swept && !maker->scatters &&
             indices_have(maker->loops, maker->loop_count, maker->statement->swept))
             expect(v, plan->lowered->statements[term->statement]->sweep == maker->statement->sweep, "a block of a sweep is read behind it");
     }

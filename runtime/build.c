@@ -96,6 +96,8 @@ const char *read_outputs(Arena *arena, const char *text, CompileOptions *options
         while (length && text[length - 1] == ' ')
             length--;
         const char *name = arena_copy(arena, text, length);
+        if (strchr(name, ' '))
+            return arena_format(arena, "'%s' is no name\nhint: between names stands ',', as in 'best,dQ'", name);
         for (int i = 0; i < count; i++)
             if (!strcmp(names[i], name))
                 return arena_format(arena, "the output '%s' is asked for twice", name);

@@ -39,7 +39,7 @@ def check_run(arrays):
     both = "P = ij,jk->ik ; S = P[i,k] | sum k"
     good("run", both, "--outputs", "S,P", "-i", "a.npy", "-i", "b.npy", "-o", "out.npy", "-o", "p.npy")
     check(close(np.load("p.npy"), a @ b) and close(np.load("out.npy"), (a @ b).sum(1)), "results by name, in their order")
-    good("run", both, "--outputs", "P,S", "-i", "a.npy", "-i", "b.npy", "-o", "S=p.npy", "-o", "out.npy")
+    good("run", both, "--outputs", "P", "--outputs", "S", "-i", "a.npy", "-i", "b.npy", "-o", "S=p.npy", "-o", "out.npy")
     check(close(np.load("out.npy"), a @ b) and close(np.load("p.npy"), (a @ b).sum(1)), "… and one of them by its own")
     good("run", "C[i,k] += A[i,j], B[j,k]", "-i", "A=a.npy", "-i", "B=b.npy", "-i", "C=c.npy", "-o", "out.npy")
     check(close(np.load("out.npy"), a @ b + c) and close(np.load("c.npy"), c), "+= into a copy of C")
@@ -159,6 +159,7 @@ def check_usage():
     bad(2, "given twice", "run", "A[i,j] -> [i]", "-i", "A=a.npy", "-i", "A=b.npy", "-o", "never.npy")
     both = "P = ij->i ; S = P[i] | sum i"
     bad(2, "only 1 of them has a file", "run", both, "--outputs", "P,S", "-i", "a.npy", "-o", "S=x1.npy")
+    bad(2, "between names stands ','", "explain", both, "--outputs", "P S")
     bad(2, "the output 'P' is asked for twice", "explain", both, "--outputs", "P,P")
     bad(3, "did you mean 'total'", "compile", "total = ij->i ; total[i]^2", "--outputs", "totl")
     note = run("explain", "P = ij->i ; S = ij->j").stderr.decode()
