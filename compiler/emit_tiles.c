@@ -104,9 +104,10 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
             text_print(&when, "height < %d || ", c->tile->least_rows);
         /* Rows whose neighbours fall into the same sets of the cache push each other out of it, and so do points with a line
          * each. */
-        const char *apart = c->group > 1 ? "" : emit_text(e, " || k_step * %d >= %d", (int)dtype_size(c->packed), CONTRACT_LINE);
-        emit_line(e, "if (%s%stiles > 4 && (row_step * %d %% %d == 0%s)%s) {", when.bytes, when.length ? "(" : "",
-                  (int)dtype_size(c->packed), CONTRACT_SETS, apart, when.length ? ")" : "");
+        int size = (int)dtype_size(c->packed);
+        const char *sets = emit_text(e, "row_step * %d %% %d == 0", size, CONTRACT_SETS), *apart = emit_text(e, "k_step * %d >= %d", size, CONTRACT_LINE);
+        const char *why = c->group > 1 ? sets : e->plan->target->rows_come && !c->sweep ? apart : emit_text(e, "(%s || %s)", sets, apart);
+        emit_line(e, "if (%s%stiles > 4 && %s%s) {", when.bytes, when.length ? "(" : "", why, when.length ? ")" : "");
     }
     pack_block(e, t, pack, "    ");
     emit_line(e, "    rows = %s;", packed);

@@ -12,8 +12,10 @@ enum {
     TILE_STORE = 2, PAIR_STORE = 3,          /* a tile's sum: to be stored; and to add up both of its points before */
     LANE_LOADED = 6, LANE_STORED = 4,        /* a lane that is loaded or stored apart from its neighbours */
     FOLD_REST = 8,                           /* a sum of lanes whose last vector is not whole */
-    WIDEN = 1, DOT = 2,                      /* a vector of narrow numbers: to become wide ones, or words for an instruction that adds some up */
-    NEAR_LINE = 4, FAR_LINE = 13,            /* a line's way from the second cache, and from memory */
+    WIDEN = 1, DOT = 2,                      /* a vector of narrow numbers: to become wide ones, or words for an instruction that adds some up, */
+    SLOW_PAIR = 3,                           /* which may take that long; fitted, by itself it is 4 */
+    NEAR_LINE = 4, FAR_LINE = 13,            /* a line's way from the second cache, and from memory, */
+    LONG_LINE = 7,                           /* and from that cache as part of a long row, where memory comes page by page */
     ROW_PACKED = 6,                          /* a line that is packed, of rows; */
     LINE_PACKED = 9, LINE_PACKED_APART = 13, /* of columns; where each is in a page of its own; */
     PANEL_LINE = 16,                         /* and of a panel that goes behind the second cache and comes back */
@@ -26,8 +28,6 @@ enum {
 #define ROW_WAITS 2.5            /* of a row that a tile reads in place, */
 #define IN_PLACE_WAITS 6.5       /* and of its columns */
 #define FOLD 0.022               /* to add up a vector's lanes: for each of them, and each of the others */
-#define ROW_WIDENED 1.4          /* how much longer it takes to pack narrow numbers as wide ones, of rows */
-#define COLUMN_WIDENED 2         /* and of columns; */
 #define SHORT_PACKED 4           /* in vectors that are short, also in place, */
 #define ROW_SPREAD 3             /* and of rows each number of which fills one; */
 #define ODD_PAIRS 1.5            /* products of two points at once, if a vector has but half of both; */
@@ -37,8 +37,8 @@ enum {
 #define SMALL_BESIDE 0.6         /* and of small products in loops */
 
 /* Bytes: of a row that are read together, of which fewer come alone; of rows that are read together, of which more leave memory's
- * order; that a cache behind the second one mostly has for a core. And so many rows at once come as fast as memory can. */
-enum { STRIP = 384, IN_ORDER = 2048, CACHED = 16 << 20, PAGE = 4096, SHORT_VECTOR = 32, ROWS_AT_ONCE = 5 };
+ * order; that a cache behind the second one mostly has for a core. And so many rows at once come as fast as memory can, or where it is fast page by page. */
+enum { STRIP = 384, IN_ORDER = 2048, CACHED = 16 << 20, PAGE = 4096, SHORT_VECTOR = 32, ROWS_AT_ONCE = 5, PAGES_AT_ONCE = 4 };
 
 /* A product both of whose sides are read as they lie. */
 typedef struct Plain {
@@ -146,12 +146,18 @@ static double leave_units(const Planner *planner, const Step *step)
     return FOLD * lanes * lanes + (fmod(planner_extent(planner, step->vector), lanes) > 0 ? FOLD_REST : 0);
 }
 
+/* What a vector's products take that are added up, or those of several numbers where an instruction adds these up. */
+static double product_units(const Plain *p, const Step *step)
+{
+    return step->dots && p->planner->plan->target->slow_pairs && p->reads[0]->dtype == DTYPE_BF16 ? SLOW_PAIR : 1;
+}
+
 /* Products alone, with what loads them and where their sums go. */
 static double loops_units(const Plain *p, const Step *step)
 {
     const Planner *planner = p->planner;
     const Groups jam = groups_of(planner, step, step->jammed, step->jam), met = groups_of(planner, step, step->met, step->meets);
-    double turns = p->depth, outer = 1, units = 0, leave = leave_units(planner, step);
+    double turns = p->depth, outer = 1, units = 0, leave = leave_units(planner, step), product = product_units(p, step);
     if (!step->vector_kept) {
         double extent = fmax(planner_extent(planner, step->vector), 1);
         turns *= ceil(extent / (planner->plan->lanes * (step->dots ? step->dots : 1))) / extent;
@@ -167,7 +173,7 @@ static double loops_units(const Plain *p, const Step *step)
                 loads += times * load_units(planner, step, p->product->side[s]);
                 widened += times * widen_units(step, p->reads[s]);
             }
-            units += jam.count[j] * met.count[m] * (turns * (fmax(fmax(sums, SUMS_BUSY), loads) + widened) + SUMS_TURN + sums * leave);
+            units += jam.count[j] * met.count[m] * (turns * (fmax(fmax(sums * product, SUMS_BUSY), loads) + widened) + SUMS_TURN + sums * leave);
         }
     return units * outer + p->batch * LOOPS_UNIT;
 }
@@ -222,7 +228,8 @@ static double lateness(const Plain *p, const Step *step, int side)
     double together = times_read(step, term, step->jam, step->meets);
     if (together > 1 && row < PAGE && together * row > IN_ORDER)
         return OUT;
-    return step->jammed && term_has_index(term, step->jammed) ? fmax(1, (double)ROWS_AT_ONCE / step->jam) : 1;
+    double at_once = p->planner->plan->target->by_pages ? PAGES_AT_ONCE : ROWS_AT_ONCE;
+    return step->jammed && term_has_index(term, step->jammed) ? fmax(1, at_once / step->jam) : 1;
 }
 
 /* How many groups a side's own points are. */
@@ -237,7 +244,8 @@ static double groups_over(const Plain *p, const Step *step, const Term *side)
 
 /* The sides' lines as they come to a nest of loops. */
 typedef struct Lines {
-    double near, far;             /* from the second cache; and from memory, */
+    double near;                  /* what their way from the second cache takes: halves of a cycle; */
+    double far;                   /* those from memory, */
     double late;                  /* which takes so many more lines' time where they leave its order; */
     double waits;                 /* and how long products wait for near ones: halves of a cycle */
 } Lines;
@@ -256,7 +264,8 @@ static void add_lines(const Plain *p, const Step *step, int side, Lines *all)
     double shared = fmax(1, together * groups_over(p, step, term) / p->bytes[side]);    /* groups have parts of the same lines */
     bool stays = p->bytes[side] <= target->l1_bytes / 2, runs = together / p->depth < apart && lies_along_own(p, side);
     double near = stays ? lines : lines * shared * passes * (together > target->l1_bytes ? again : 1);
-    all->near += near;
+    bool is_long = target->by_pages && passes > 1 && p->bytes[side] / p->own[side] > IN_ORDER;
+    all->near += near * (!runs && is_long ? LONG_LINE : NEAR_LINE);
     all->waits += near * (!runs ? LINE_WAITS : apart >= PAGE ? PAGE_WAITS * longer : APART_WAITS);
 }
 
@@ -269,7 +278,7 @@ static double loops_cycles(const Planner *planner, const Step *step, const Produ
     for (int s = 0; s < 2; s++)
         add_lines(&p, step, s, &lines);
     double results = p.batch * p.result / CONTRACT_LINE, far = lines.far + results * (p.batch * p.result > RESULT_PAST ? 2 : 1);    /* read before */
-    double halves = fmax(loops_units(&p, step) * HALVES_OF(planner->plan->target), lines.near * NEAR_LINE);
+    double halves = fmax(loops_units(&p, step) * HALVES_OF(planner->plan->target), lines.near);
     return (with_memory(&p, halves, far * FAR_LINE, SMALL_BESIDE) + (p.all > CACHED ? lines.late * FAR_LINE : 0) + lines.waits) / 2;
 }
 

@@ -26,6 +26,7 @@ enum {
 };
 
 #define ROW_CYCLES 0.2            /* what a row's element costs that is met where it is, */
+#define CROWDED_ROW_CYCLES 0.8    /* and more for each panel that it meets where its lines have pushed each other out of the second cache meanwhile, */
 #define WINDOW_CYCLES 0.25        /* what an element of a window costs more each time that it is packed as a column, */
 #define RUN_CYCLES 10.0           /* and a run of these */
 #define SHORT_CYCLES 0.6          /* what an element of such a run costs more */
@@ -323,9 +324,10 @@ static Index *last_column(const Planner *planner, const Step *step, const Produc
 static bool is_met_in_order(const Planner *planner, const Product *product, int side, const Index *column)
 {
     const IndexSet over = { product->reduce->reduce.over, product->reduce->reduce.over_count };
-    const Term *values = product->side[side];
+    const Term *values = product->side[side], *read = plain_read(values);
+    bool widens = read && dtype_size(read->dtype) < 4 && register_dtype(values->dtype) == DTYPE_F32;
     double rows = planner_points(planner, &product->own[1 - side]);
-    return values->kind == TERM_READ && columns_sweep_in_order(planner, values, &product->own[side], column, &over, rows) > 0;
+    return (read == values || widens) && columns_sweep_in_order(planner, values, &product->own[side], column, &over, rows) > 0;
 }
 
 /* What panels cost that come from behind the second cache for each block of a row index, beyond the products that they meet, where
@@ -356,6 +358,13 @@ const Tile *narrow_tile(const Planner *planner, const Term *product)
     const Term *sides[2], *factors[2];
     bool narrow = state_components(product, sum) == 1 && sum_of_narrow(product, sum, sides, factors);
     return narrow ? planner->plan->target->narrow[sides[0]->dtype] : NULL;
+}
+
+/* Whether a side's numbers become wide ones when they are packed. */
+static bool is_widened(const Planner *planner, const Product *product, int side)
+{
+    const Term *read = plain_read(product->side[side]);
+    return read && dtype_size(read->dtype) < dtype_size(register_dtype(product->reduce->dtype)) && !narrow_tile(planner, product->reduce);
 }
 
 /* How much of a cycle a vector's product takes: of narrow numbers less, in registers of tiles most of all. */
@@ -415,6 +424,18 @@ static bool is_scattered(const Planner *planner, const Term *side, const Index *
     return run * size < SHORT_ROW && (double)side_stride(planner, side, row) > run;
 }
 
+/* Whether lines of rows that lie side by side for each contracted point fall into so few sets of the second cache that they push each other
+ * out of it before the next panel meets them. Those of a sweep, in which both sides come in order, are few at a time. */
+static bool are_crowded(const Planner *planner, const Product *product, int left, const Index *column, const IndexSet *over)
+{
+    const Target *target = planner->plan->target;
+    double size = (double)dtype_size(register_dtype(product->reduce->dtype));
+    double sums = planner_points(planner, &product->own[0]) * planner_points(planner, &product->own[1]) * size;
+    bool sweeps = sums <= target->l2_bytes / (double)NEXT_SUMS && lies_along(planner, product->side[1 - left], column);
+    int64_t apart = over->count == 1 ? side_stride(planner, product->side[left], over->list[0]) * (int64_t)size : 0;
+    return !sweeps && (double)(apart & -apart) * fmin(planner_points(planner, over), target->tile->depth) > target->l2_bytes / 2.0;
+}
+
 /* What a tile's rows along one index cost: to be packed, to be stored, and where they are so few that products wait. */
 static double row_cost(const Planner *planner, const Step *step, const Product *product, int left, const Index *row,
                        const Index *column, double vectors)
@@ -438,8 +459,11 @@ static double row_cost(const Planner *planner, const Step *step, const Product *
     bool in_place = lies == LIES_TURNED && product->side[left]->kind == TERM_READ;
     double panel = target->tile->vectors * target->vector_bytes / (double)dtype_size(register_dtype(product->reduce->dtype));
     double few = (PANELS_FEW - 1) * panel;
+    /* Met where they are, unless each is to fill a vector. */
     if (!window && !target->spreads && product->side[left]->kind == TERM_READ && (in_place || (lies == LIES_ALONG && columns <= PANELS_FEW * panel)))
-        reads = ROW_CYCLES;    /* met where they are, unless each is to fill a vector */
+        reads = ROW_CYCLES + (!in_place && are_crowded(planner, product, left, column, &over) ? CROWDED_ROW_CYCLES * ceil(columns / panel) : 0);
+    if (is_widened(planner, product, left))
+        reads *= ROW_WIDENED;
     if (!in_place || columns > few || is_scattered(planner, product->side[left], row, &over))    /* others are read beside their products */
         reads += read_cycles(planner, product->side[left], numbers);
     return numbers * reads + rows * columns * store + rows * depth * vectors * (fmax(1, SUMS_BUSY / sums) + spots) * product_cycles(planner, product->reduce) +
@@ -483,6 +507,8 @@ bool product_choose_sides(const Planner *planner, const Step *step, const Produc
         const Window *window = plan_window(planner, product->side[1 - left], own, &over);
         double numbers = window ? window_points(planner, window, NULL, 0, NULL) : columns * depth;    /* read; as columns each is packed */
         double packing = is_met_in_order(planner, product, 1 - left, column) ? 0 : pack_cycles[lies];
+        if (is_widened(planner, product, 1 - left))
+            packing *= COLUMN_WIDENED;
         if (packing > 0 && row_window(planner, product, 1 - left, &over))    /* which as rows would be packed once */
             packing += WINDOW_CYCLES + RUN_CYCLES / fmax(planner_extent(planner, column), 1);
         cost += columns * depth * (packing + where_cycles(product->side[1 - left], lies)) +

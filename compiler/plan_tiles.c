@@ -329,6 +329,13 @@ static double even_share(double all, double most, int tile)
     return share > most ? most : share;
 }
 
+/* The same of a unit's columns, at most so many: in even shares of whole tiles, where they are of one index and their number is known. */
+static double shared_columns(const Planner *planner, const Contract *c, double most)
+{
+    bool known = c->columns.count == 1 && planner->hints->extents && planner->hints->extents->of[c->columns.list[0]->origin->id] >= 0;
+    return known ? even_share(planner_points(planner, &c->columns), most, c->tile_vectors * planner->plan->lanes) : most;
+}
+
 /* Whether fewer columns in a unit are shorter runs of memory, which are asked for in its order. */
 static bool are_cut(const Contract *c)
 {
@@ -426,8 +433,10 @@ static double fit_stored(const Planner *planner, const Launch *launch, const Con
 static double fewer_columns(const Planner *planner, const Launch *launch, const Contract *c, int place, double units, double least,
                             double columns, double *tiles)
 {
-    while (units_of(planner, launch, tiles) < units && columns / 2 >= least)
-        shrink(planner, launch, c, place, ROLE_COLUMN, columns /= 2, tiles);
+    while (units_of(planner, launch, tiles) < units && columns / 2 >= least) {
+        columns /= 2;
+        shrink(planner, launch, c, place, ROLE_COLUMN, shared_columns(planner, c, columns), tiles);
+    }
     return columns;
 }
 
@@ -508,7 +517,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     const Index *split = launch->steps[place]->split;
     if (split)
         tiles[launch->block_count - 1] = ceil(planner_extent(planner, split) / SPLIT_PARTS);
-    shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : columns, tiles);
+    shrink(planner, launch, c, place, ROLE_COLUMN, columns < 1 ? 1 : shared_columns(planner, c, columns), tiles);
     double inner_rows = fmax(c->reduces ? planner_points(planner, &c->rows) : fixed_points(planner, launch, place, &c->rows), 1);
     double rows = UNIT_ROWS / inner_rows;
     if (launch->steps[launch->step_count - 1]->kind == STEP_RANK && launch->steps[launch->step_count - 1]->split)

@@ -216,6 +216,8 @@ enum { SWEEP_LEAST = 128 };                      /* so many columns a sweep has 
 enum { RUNS_LEAST = 8 };                         /* units of work where memory is all that they wait for, of which one core has not all */
 enum { UNIT_ROWS_LEAST = 128, UNIT_COLUMNS_LEAST = 256 };    /* fewer in a unit of work are not worth packing the others for it */
 enum { SWEEP_FORCED = 40 };                      /* short, for small arrays to reach all that a product does */
+#define ROW_WIDENED 1.4                          /* how much longer it takes to pack narrow numbers as wide ones, of rows */
+#define COLUMN_WIDENED 2                         /* and of columns */
 enum { NEXT_SUMS = 4 };                          /* sums of this part of the second cache leave room for what the next sweep reads */
 enum { SWEEP_SHORTEST = 64 };                      /* points of a sweep: fewer take less time than their sums' coming and going */
 enum { ROW_BLOCK = 8 };                            /* tiles of rows that meet a panel that is not near before the next */

@@ -11,7 +11,7 @@
 /* Cores of a maker beside their instructions: those of Zen 4 and 5; of Intel's, the older ones' caches and those from Sapphire Rapids on. */
 #define ZEN .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .broadcasts = true, .streams = 4, .in_order = 32, .lines_apart = true
 #define INTEL_BEFORE .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .broadcasts = true, .by_pages = true, .in_order = 32, .asks = true
-#define INTEL .l1_bytes = 48 << 10, .l2_bytes = 2 << 20, .by_pages = true, .in_order = 32, .asks = true
+#define INTEL .l1_bytes = 48 << 10, .l2_bytes = 2 << 20, .rows_come = true, .by_pages = true, .in_order = 32, .asks = true
 
 #define WITH_DOTS .vector_bytes = 64, .tile = &fourteen, .masks = true, .permutes = true, .attribute = AVX512 NARROW, .registers = 32, .sums = 16, \
     .narrow = { [DTYPE_I8] = &fourteen_i8, [DTYPE_I16] = &fourteen_of_two }, .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2, [DTYPE_BF16] = 2 }, \
@@ -60,8 +60,7 @@ const Target targets[] = {
       .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2 }, .rates = { [DTYPE_I8] = 4, [DTYPE_I16] = 2 }, .fma_per_cycle = 2, .bytes_per_cycle = 5 },
     { .name = "avx512bf16", .words = "AVX-512 with VNNI and BF16", ZEN, .features = NARROW_FEATURES, .cpu = NARROW_CPU, WITH_DOTS,
       .narrow[DTYPE_BF16] = &fourteen_of_two, .rates[DTYPE_BF16] = 2 },
-    /* Here two products of bf16 in one instruction take twice as long as two of f32. */
-    { .name = "sapphirerapids", .words = "AVX-512 with VNNI and BF16 on Intel's cores", INTEL, .features = NARROW_FEATURES " adders", .cpu = NARROW_CPU " intel", WITH_DOTS },
+    { .name = "sapphirerapids", .words = "AVX-512 with VNNI and BF16 on Intel's cores", INTEL, .features = NARROW_FEATURES " adders", .cpu = NARROW_CPU " intel", WITH_DOTS, .slow_pairs = true },
     { .name = "amx", .words = "AVX-512 and AMX", .vector_bytes = 64, .tile = &fourteen, INTEL, .masks = true,
       .permutes = true, .narrow = { [DTYPE_I8] = &tiles_i8, [DTYPE_I16] = &fourteen_of_two, [DTYPE_BF16] = &tiles_bf16 },
       .dots = { [DTYPE_I8] = 2, [DTYPE_I16] = 2, [DTYPE_BF16] = 2 },

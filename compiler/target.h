@@ -88,6 +88,7 @@ typedef struct Target {
     const Tile *tile;             /* of a product; NULL: products are loops */
     const Tile *narrow[DTYPE_COUNT];     /* of one of two of this dtype, where an instruction adds up several of their products */
     int dots[DTYPE_COUNT];        /* an instruction adds so many products of two of this dtype, side by side, to each lane's sum: dot_Dv(); 0: none */
+    bool slow_pairs;              /* that of two products of bf16 takes twice as long as two of f32 */
     const Tile *parts[PRECISION_COUNT];  /* of the parts of f32 numbers; on a grid their number and pairs alone */
     bool broadcasts;              /* an instruction fills its operand's lanes with a number from memory, for less than one of its
                                    * own and no lower clock */
@@ -99,6 +100,8 @@ typedef struct Target {
     const char *cpu;              /* what the CPU must report, separated by blanks, as einc doctor spells it; its maker, too */
     const char *permission;       /* the library's function that asks the system for what is not given unasked; or NULL */
     int l1_bytes, l2_bytes;
+    bool rows_come;               /* rows of numbers that are multiplied one by one come as fast as tiles take them, though they fall into few sets of
+                                   * the first cache: but for a sweep's they are not packed for that */
     int streams;                  /* so many rows of memory its own prefetching follows best; 0: more, which are asked for */
     bool by_pages;                /* memory comes faster where a line of each of several pages is asked for in turn, rows a page before, and what sums go to */
     int in_order;                 /* and at half its speed where not all of a page is: of lines in pages of their own so many are read from

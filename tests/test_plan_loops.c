@@ -146,6 +146,8 @@ static void products_are_the_nest_that_takes_less(void **unused)
         { "rk,kn->rn", "avx512", 16, 256, 256, false, true },      { "rk,kn->rn", "avx512", 1000, 1000, 1000, true, true },
         { "rk,kn->rn", "avx512", 16, -1, 256, true, false },       { "rk,nk->rn | max n", "avx512", 256, 256, 256, true, false },
         { "brk,bkn->brn", "avx512", 24, 24, 24, false, true },     { "brk,bnk->brn", "avx512", 24, 24, 24, true, true },
+        { "rk,nk->rn", "sapphirerapids", 24, 1024, 1024, true, true },     /* long rows that come again, page by page */
+        { "rk,nk->rn", "sapphirerapids", 4, 4096, 4096, false, true },    { "rk,nk->rn", "sapphirerapids", 50, 2048, 1000, true, true },
         { "A[r,k], B[n,k] -> [r,n] | exp(_ - l[r]) - where(@n == y[r]:i64, 1, 0)", "avx512", 256, 512, 16000, true, true },    /* lanes of f32 */
         { "exp(A[r,k]), B[k,n] -> [r,n]", "avx2", 16, 256, 256, true, false }, { "rk:f64,kn:f64->rn", "portable", 2, 300, 300, false, true },
     };

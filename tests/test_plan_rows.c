@@ -201,6 +201,44 @@ static void several_points_have_lanes(void **unused)
     }
 }
 
+/* A product's rows are met where they lie, unless their lines would push each other out of the second cache. */
+static void crowded_rows_are_columns(void **unused)
+{
+    (void)unused;
+    static const struct { const char *text; int64_t b, i, j; char column; } cases[] = {
+        { "bi,ij->bj", 128, 4096, 1024, 'j' }, { "bi,ij->bj", 128, 4096, 1000, 'b' }, { "bi,ij->bj", 128, 768, 3072, 'j' },
+        { "bi,ji->bj", 128, 4096, 1024, 'b' }, { "ib,ij->bj", 128, 768, 3072, 'j' },  { "ib,ij->bj", 128, 4096, 1024, 'b' },    /* a sweep */
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        const char *text = cases[n].text;
+        int64_t of[128] = { ['b'] = cases[n].b, ['i'] = cases[n].i, ['j'] = cases[n].j };
+        int64_t shapes[2][2] = { { of[(int)text[0]], of[(int)text[1]] }, { of[(int)text[3]], of[(int)text[4]] } };
+        OperandSpec operands[] = { { .dtype = DTYPE_NONE, .rank = 2, .shape = shapes[0] }, { .dtype = DTYPE_NONE, .rank = 2, .shape = shapes[1] } };
+        Planned *planned = plan_of(text, (CompileOptions){ .target = target_find("sapphirerapids"), .check = { .operands = operands, .operand_count = 2 } });
+        const Contract *c = planned->plan->launches[0]->steps[0]->contract;
+        if (!c || c->columns.list[0]->name[0] != cases[n].column)
+            fail_msg("%s of %lld by %lld by %lld: columns are not %c", text, (long long)of['b'], (long long)of['i'], (long long)of['j'], cases[n].column);
+        end(planned);
+    }
+}
+
+/* Units of work have as many columns, as far as these are whole tiles. */
+static void units_have_even_shares(void **unused)
+{
+    (void)unused;
+    static const struct { const char *target; int64_t columns, share; } cases[] = {
+        { "sapphirerapids", 768, 384 }, { "sapphirerapids", 3072, 1536 }, { "avx2", 768, 384 }, { "avx512", 777, 416 }, { "portable", 3072, 1536 },
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        const Case one = { "bi,ij->bj", 384, 768, cases[n].columns, NULL };
+        ExtentSpec extents[3];
+        CompileOptions options;
+        Planned *planned = planned_of(&one, cases[n].target, extents, &options);
+        assert_int_equal(tile_along(planned, "j", &options.check), cases[n].share);
+        end(planned);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +248,8 @@ int main(void)
         cmocka_unit_test(turned_rows_leave_in_lines),
         cmocka_unit_test(rows_of_memory_are_far_apart),
         cmocka_unit_test(several_points_have_lanes),
+        cmocka_unit_test(crowded_rows_are_columns),
+        cmocka_unit_test(units_have_even_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1018,7 +1018,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t c_first, int64_t c_
             c_2_stop = c_2_block + height;
             const f32u *rows = B + c_2 * B_0;
             int64_t row_step = B_0, k_step = B_1;
-            if (tiles > 4 && (row_step * 4 % 2048 == 0 || k_step * 4 >= 64)) {
+            if (tiles > 4 && k_step * 4 >= 64) {
                 if (packed_first != c_2_block)
                     pack_rows_1(f, own, c_2, depth, height);
                 packed_first = c_2_block;

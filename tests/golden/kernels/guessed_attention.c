@@ -1743,7 +1743,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t b_first, int64_t b_
                 q_stop = q_block + height;
                 const bf16u *rows = A + b * A_0 + h * A_1 + q * A_2;
                 int64_t row_step = A_2, k_step = 2;
-                if (A_3 != 1 || extent_d % 32 != 0 || height < 16 || (tiles > 4 && (row_step * 2 % 2048 == 0))) {
+                if (A_3 != 1 || extent_d % 32 != 0 || height < 16 || (tiles > 4 && row_step * 2 % 2048 == 0)) {
                     pack_rows_1(f, own, b, h, q, depth, height);
                     rows = (const bf16u *)packed_1;
                     row_step = depth * 2 + 32;
@@ -2238,7 +2238,7 @@ KERNEL static void step_6(const Frame *f, char *own, int64_t b_first, int64_t b_
                 q_stop = q_block + height;
                 const bf16u *rows = tmp5 + (b - b_first) * tmp5_0 + (h - h_first) * tmp5_1 + (q - q_first) * tmp5_2;
                 int64_t row_step = tmp5_2, k_step = 2;
-                if (extent_k % 32 != 0 || height < 16 || (tiles > 4 && (row_step * 2 % 2048 == 0))) {
+                if (extent_k % 32 != 0 || height < 16 || (tiles > 4 && row_step * 2 % 2048 == 0)) {
                     pack_rows_6(f, own, b_first, h_first, q_first, b, h, q, depth, height);
                     rows = (const bf16u *)packed_6;
                     row_step = depth * 2 + 32;

@@ -1325,7 +1325,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             n_stop = n_block + height;
             const f32u *rows = B + m * B_0 + n * B_1;
             int64_t row_step = B_1, k_step = B_2;
-            if (tiles > 4 && (row_step * 4 % 2048 == 0 || k_step * 4 >= 64)) {
+            if (tiles > 4 && k_step * 4 >= 64) {
                 pack_rows_1(f, own, m, n, depth, height);
                 rows = packed_1;
                 row_step = depth + 16;

@@ -1517,7 +1517,7 @@ KERNEL static void step_1(const Frame *f, char *own, int64_t i_first, int64_t i_
             n_stop = n_block + height;
             const bf16u *rows = D + m * D_0 + n * D_1;
             int64_t row_step = D_1, k_step = 2;
-            if (D_2 != 1 || extent_k % 32 != 0 || height < 16 || (tiles > 4 && (row_step * 2 % 2048 == 0))) {
+            if (D_2 != 1 || extent_k % 32 != 0 || height < 16 || (tiles > 4 && row_step * 2 % 2048 == 0)) {
                 pack_rows_1(f, own, m, n, depth, height);
                 rows = (const bf16u *)packed_1;
                 row_step = depth * 2 + 32;
