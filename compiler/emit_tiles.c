@@ -88,9 +88,14 @@ static void find_rows(Emitter *e, const Tiling *t, const char *pack)
     emit_line(e, "int64_t row_step = %s, %s = %s%s;", row_step, k, c->group > 1 ? points : k_step,
               tiles ? ", tile_step = row_step" : "");
     if (tiles) {
-        /* Points that are far apart are met again by each tile of columns, from the first cache if all of them have room there. */
-        emit_line(e, "if (%s(tiles > 4 && (k_apart < row_step || k_apart * depth > %d)) || k_apart == 0) {", is_flat ? "!is_flat || " : "",
-                  e->plan->target->l1_bytes / 2 / (int)dtype_size(c->packed));
+        /* Points that are far apart are met again by each tile of columns, from the first cache if all of them have room there; or from the
+         * second one, beside panels that are there, too, unless their lines fall into few of its sets. */
+        int size = (int)dtype_size(c->packed);
+        const char *far = "";
+        if (c->rows_near)
+            far = emit_text(e, " && (depth * places > NEAR_%d || (k_apart & -k_apart) * depth > %d)", t->number, e->plan->target->l2_bytes / 2 / size);
+        emit_line(e, "if (%s(tiles > 4%s && (k_apart < row_step || k_apart * depth > %d)) || k_apart == 0) {", is_flat ? "!is_flat || " : "", far,
+                  e->plan->target->l1_bytes / 2 / size);
     } else {
         /* Words are whole and lie in memory as they are needed, as many as are read at once. */
         Text when = text_new(e->arena);

@@ -102,6 +102,7 @@ typedef struct Contract {
     const Term *widened;          /* what those are read from that have 8 or 16 bits, in panels as in memory, and become numbers as they are
                                    * loaded; or NULL */
     bool columns_copied;          /* or the first tile of rows does, and packs them for the others */
+    bool rows_near;               /* rows come from the second cache for each panel where panels are there, too: they are not packed for being far apart */
     bool columns_unasked;         /* a sweep's columns in place come from memory by themselves: nothing is asked for beside them */
     IndexSet columns_asked;       /* the columns' indices and the contracted one, nearest points first: of columns that are met in place
                                    * those that come next are asked for in this order; none: a tile asks for those at its place */

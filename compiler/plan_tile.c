@@ -351,6 +351,14 @@ const Term *contract_widened(const Planner *planner, const Step *step, const Con
     return is_narrow && !c->reduces && contract_sweep_in_order(planner, step, c) ? read : NULL;
 }
 
+/* Whether all rows stay in the second cache, or nearly, while units of work meet them. */
+static bool rows_near(const Planner *planner, const Contract *c)
+{
+    const Target *target = planner->plan->target;
+    double bytes = planner_points(planner, &c->batch) * rows_of_all(planner, c) * planner_points(planner, &c->depth) * (double)dtype_size(c->packed);
+    return target->rows_come && !c->sweep && !c->columns_in_place && c->near > 0 && bytes <= 2.0 * target->l2_bytes;
+}
+
 /* So many words columns may push out of the second cache whose points' lines fall into few of its sets. */
 static int met_words(const Planner *planner, const Contract *c)
 {
@@ -402,5 +410,6 @@ void contract_shape(const Planner *planner, const Step *step, Contract *c)
     c->met_words = met_words(planner, c);
     if (c->rows_stay)    /* all of them are one block */
         c->near = 0;
+    c->rows_near = rows_near(planner, c);
     c->whole = whole_words(planner, c);
 }

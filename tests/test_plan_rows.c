@@ -222,6 +222,26 @@ static void crowded_rows_are_columns(void **unused)
     }
 }
 
+/* Rows that stay in the second cache are met there by each panel; others are packed once for all of them. */
+static void near_rows_are_not_packed(void **unused)
+{
+    (void)unused;
+    static const struct { const char *text, *target; int64_t b, i, j; bool near; } cases[] = {
+        { "ib,ij->bj", "sapphirerapids", 384, 768, 768, true },    { "ib,ij->bj", "avx512bf16", 384, 768, 768, false },
+        { "ib,ij->bj", "sapphirerapids", 4000, 768, 768, false },  { "ib,ij->bj", "sapphirerapids", 64, 20000, 64, false },    /* a sweep */
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        const Case one = { cases[n].text, cases[n].b, cases[n].i, cases[n].j, NULL };
+        ExtentSpec extents[3];
+        CompileOptions options;
+        Planned *planned = planned_of(&one, cases[n].target, extents, &options);
+        const Contract *c = planned->plan->launches[0]->steps[0]->contract;
+        assert_non_null(c);
+        assert_int_equal(c->rows_near, cases[n].near);
+        end(planned);
+    }
+}
+
 /* Units of work have as many columns, as far as these are whole tiles. */
 static void units_have_even_shares(void **unused)
 {
@@ -249,6 +269,7 @@ int main(void)
         cmocka_unit_test(rows_of_memory_are_far_apart),
         cmocka_unit_test(several_points_have_lanes),
         cmocka_unit_test(crowded_rows_are_columns),
+        cmocka_unit_test(near_rows_are_not_packed),
         cmocka_unit_test(units_have_even_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
