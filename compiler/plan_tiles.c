@@ -326,7 +326,7 @@ static void tile_on_grid(Planner *planner, Launch *launch, int place)
 static double even_share(double all, double most, int tile)
 {
     double share = ceil(all / ceil(all / fmax(most, 1)) / tile) * tile;
-    return share > most ? most : share;
+    return all < 1 || share > most ? most : share;
 }
 
 /* The same of a unit's columns, at most so many: in even shares of whole tiles, where they are of one index and their number is known. */

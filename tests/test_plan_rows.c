@@ -248,6 +248,7 @@ static void units_have_even_shares(void **unused)
     (void)unused;
     static const struct { const char *target; int64_t columns, share; } cases[] = {
         { "sapphirerapids", 768, 384 }, { "sapphirerapids", 3072, 1536 }, { "avx2", 768, 384 }, { "avx512", 777, 416 }, { "portable", 3072, 1536 },
+        { "sapphirerapids", 0, 1 },
     };
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         const Case one = { "bi,ij->bj", 384, 768, cases[n].columns, NULL };
