@@ -103,6 +103,8 @@ typedef struct Contract {
                                    * loaded; or NULL */
     bool columns_copied;          /* or the first tile of rows does, and packs them for the others */
     bool rows_near;               /* rows come from the second cache for each panel where panels are there, too: they are not packed for being far apart */
+    int close_columns;            /* so many are a unit of work's, at most, whose panels stay in the first cache while sums go past the caches;
+                                   * 0: more */
     bool columns_unasked;         /* a sweep's columns in place come from memory by themselves: nothing is asked for beside them */
     IndexSet columns_asked;       /* the columns' indices and the contracted one, nearest points first: of columns that are met in place
                                    * those that come next are asked for in this order; none: a tile asks for those at its place */

@@ -13,6 +13,7 @@ enum {
     SWEPT_TILES = 6,
     SWEEP_RUNS = 2,               /* so often the columns that a sweep has at least are worth it */
     PAGE = 4096, NEAR_POINTS = 96,     /* of columns in place at a time; bytes */
+    CLOSE_ROWS = 28, CLOSE_PANELS = 3,     /* more rows of an index take a panel from the second cache seldom enough; so many panels pay for their rows */
     LOOPS_MOST = 64,              /* loops keep so many results in registers */
     SWEPT_VECTORS = 4,            /* wider tiles are lower than two rows */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
@@ -22,6 +23,7 @@ enum {
 #define PAIR_COST 0.05  /* what a product costs more that takes two points at a time, */
 #define LONG_PAIR_COST 0.35    /* of pairs of 16 bytes, which some processors load in two steps; */
 #define TILE_COST 0.2   /* what a tile takes beside its products, by a vector's; */
+#define CLOSE_SHARE 1.25    /* of what is close, for panels that each row of tiles meets anew; */
 #define TALL_COST 0.5   /* and in a tile of one vector that has as many sums as others */
 
 /* Whether tiles of one vector of columns may take two contracted points at a time: a sum of products, whose rows have these side
@@ -359,6 +361,22 @@ static bool rows_near(const Planner *planner, const Contract *c)
     return target->rows_come && !c->sweep && !c->columns_in_place && c->near > 0 && bytes <= 2.0 * target->l2_bytes;
 }
 
+/* So many columns whose panels stay in the first cache, where sums leave past the caches by whole lines, for which what comes from the second
+ * one waits, and one index has so few rows that all panels would come for each of its neighbours' points. Rows come again for each such
+ * unit of work: from the second cache, and whole lines of it. 0: units have as many as are near. */
+static int close_columns(const Planner *planner, const Contract *c)
+{
+    const Index *row = c->rows.list[c->rows.count - 1], *column = c->columns.list[c->columns.count - 1];
+    double line = planner_extent(planner, column) * (double)dtype_size(state_dtype(c->product));
+    bool known = planner->hints->extents && planner->hints->extents->complete;
+    bool lines = known && (c->halves || fmod(line, CONTRACT_LINE) == 0) && planner->plan->target->vector_bytes == CONTRACT_LINE;
+    bool along = lies_along(planner, c->left, row) || lies_along(planner, c->left, c->depth.list[c->depth.count - 1]);
+    if (!c->close || !c->pieces || !c->rows_near || !lines || !along || planner_extent(planner, row) > CLOSE_ROWS)
+        return 0;
+    double columns = c->close * CLOSE_SHARE / fmax(planner_points(planner, &c->depth), 1);
+    return columns >= CLOSE_PANELS * c->tile_vectors * planner->plan->lanes ? (int)columns : 0;
+}
+
 /* So many words columns may push out of the second cache whose points' lines fall into few of its sets. */
 static int met_words(const Planner *planner, const Contract *c)
 {
@@ -411,5 +429,6 @@ void contract_shape(const Planner *planner, const Step *step, Contract *c)
     if (c->rows_stay)    /* all of them are one block */
         c->near = 0;
     c->rows_near = rows_near(planner, c);
+    c->close_columns = close_columns(planner, c);
     c->whole = whole_words(planner, c);
 }

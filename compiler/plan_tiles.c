@@ -115,6 +115,13 @@ static double most_rows(const Planner *planner, const Contract *c, const Index *
     return index == row ? c->tile_rows : 1;
 }
 
+/* The points of a unit of work that gets at most so many, if all get as many, in whole tiles. */
+static double even_share(double all, double most, int tile)
+{
+    double share = ceil(all / ceil(all / fmax(most, 1)) / tile) * tile;
+    return all < 1 || share > most ? most : share;
+}
+
 /* About so many points of an index, with `inside` columns each, that have whole tiles of `width` columns. */
 static double whole_tiles(double inside, double points, double most, double width)
 {
@@ -151,7 +158,7 @@ static void shrink(const Planner *planner, const Launch *launch, const Contract 
 {
     double inside = 1, side[2];
     const Index *column = c->columns.list[c->columns.count - 1], *by_rows = turn_by_rows(launch, place);
-    const bool squares = cuts_squares(launch, c, place);
+    const bool squares = cuts_squares(launch, c, place) && !(c->close_columns && c->halves);    /* which leave as whole runs */
     if (squares)
         square_tiles(planner, c, most, side);
     for (int rank = 0; rank < 3; rank++)
@@ -164,7 +171,9 @@ static void shrink(const Planner *planner, const Launch *launch, const Contract 
             if (index == by_rows)
                 extent = fmin(planner_extent(planner, index), line_points(planner, c));
             double tile = inside * extent <= most ? extent : most / inside < 1 ? 1 : (double)(int64_t)(most / inside);
-            if (role == ROLE_COLUMN && c->columns_in_place && !c->columns_copied && tile < extent)
+            if (role == ROLE_COLUMN && c->close_columns)
+                tile = even_share(extent, tile, 1);
+            if (role == ROLE_COLUMN && (c->close_columns || (c->columns_in_place && !c->columns_copied)) && tile < extent)
                 tile = whole_tiles(inside, tile, extent, c->tile_vectors * planner->plan->lanes);
             tiles[b] = turned ? side[index == column] : tile;
             inside *= tiles[b];
@@ -322,14 +331,7 @@ static void tile_on_grid(Planner *planner, Launch *launch, int place)
     }
 }
 
-/* The points of a unit of work that gets at most so many, if all get as many, in whole tiles. */
-static double even_share(double all, double most, int tile)
-{
-    double share = ceil(all / ceil(all / fmax(most, 1)) / tile) * tile;
-    return all < 1 || share > most ? most : share;
-}
-
-/* The same of a unit's columns, at most so many: in even shares of whole tiles, where they are of one index and their number is known. */
+/* The points of a unit's columns, at most so many: in even shares of whole tiles, where they are of one index and their number is known. */
 static double shared_columns(const Planner *planner, const Contract *c, double most)
 {
     bool known = c->columns.count == 1 && planner->hints->extents && planner->hints->extents->of[c->columns.list[0]->origin->id] >= 0;
@@ -502,6 +504,8 @@ void contract_tiles(Planner *planner, Launch *launch)
     if (far_rows)
         stored += all_rows;
     double columns = (is_near ? near : most) / ((depth + stored) * size * fixed);
+    if (c->close_columns)
+        columns = fmin(columns, floor(c->close_columns / fixed));
     if (c->sweep_whole)
         columns = ceil(planner_extent(planner, c->columns.list[c->columns.count - 1]) / tile_columns) * tile_columns;
     if (c->columns_unasked)    /* as long runs as have sums in the second cache */

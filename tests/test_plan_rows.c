@@ -260,6 +260,48 @@ static void units_have_even_shares(void **unused)
     }
 }
 
+/* Where sums go past the caches and an index has few rows, a unit of work has as many columns as the first cache has panels of: whole tiles, of
+ * squares whole lines, of two rows' lines whole runs. */
+static void panels_are_close(void **unused)
+{
+    (void)unused;
+    static const struct { const char *text, *target; int64_t b, i, k, c, j; int columns; int64_t share; } cases[] = {
+        { "bik,kcj->bicj", "sapphirerapids", 60, 12, 32, 600, 160, 240, 1 },
+        { "bik,kcj->bcij", "sapphirerapids", 60, 12, 32, 600, 160, 240, 1 },
+        { "bik,kcj->bicj", "avx512bf16", 60, 12, 32, 600, 160, 0, 32 },
+        { "bik,kcj->bicj", "sapphirerapids", 60, 12, 16, 600, 48, 480, 10 },
+        { "bik,kcj->bcij", "sapphirerapids", 60, 20, 24, 800, 24, 320, 12 },    /* two rows' lines */
+        { "bik,kcj->bicj", "sapphirerapids", 60, 29, 32, 600, 160, 0, 64 },     /* panels come seldom enough */
+        { "bik,kcj->bicj", "sapphirerapids", 60, 12, 100, 600, 160, 0, 20 },    /* too few have room */
+        { "bik,kcj->bicj", "sapphirerapids", 60, 12, 32, 600, 161, 0, 63 },     /* no whole lines */
+        { "ikb,kcj->bicj", "sapphirerapids", 60, 12, 32, 600, 160, 0, 64 },     /* rows in no lines */
+        { "bik,kcj->bicj", "sapphirerapids", 6, 12, 32, 60, 160, 0, 16 },       /* a small result */
+        { "bik,kj->bij", "sapphirerapids", 1200, 14, 24, 0, 4000, 0, 0 },       /* rows of several indices are met in a block */
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        const int64_t of[128] = { ['b'] = cases[n].b, ['i'] = cases[n].i, ['k'] = cases[n].k, ['c'] = cases[n].c, ['j'] = cases[n].j };
+        int64_t shapes[2][4];
+        OperandSpec operands[2] = { { .dtype = DTYPE_NONE, .shape = shapes[0] }, { .dtype = DTYPE_NONE, .shape = shapes[1] } };
+        int operand = 0;
+        for (const char *at = cases[n].text; *at != '-'; at++)
+            if (*at == ',')
+                operand++;
+            else
+                shapes[operand][operands[operand].rank++] = of[(unsigned char)*at];
+        const CompileOptions options = { .target = target_find(cases[n].target), .check = { .operands = operands, .operand_count = 2 } };
+        Planned *planned = plan_of(cases[n].text, options);
+        const Contract *c = planned->plan->launches[0]->steps[0]->contract;
+        assert_non_null(c);
+        if (c->close_columns != cases[n].columns)
+            fail_msg("%s on %s, case %zu: %d close columns", cases[n].text, cases[n].target, n, c->close_columns);
+        const ExtentSpec extent = { .name = "c", .extent = cases[n].c };
+        const CheckOptions given = { .extents = &extent, .extent_count = 1 };
+        if (tile_along(planned, "c", &given) != cases[n].share)
+            fail_msg("%s on %s, case %zu: %ld points of c", cases[n].text, cases[n].target, n, (long)tile_along(planned, "c", &given));
+        end(planned);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +314,7 @@ int main(void)
         cmocka_unit_test(crowded_rows_are_columns),
         cmocka_unit_test(near_rows_are_not_packed),
         cmocka_unit_test(units_have_even_shares),
+        cmocka_unit_test(panels_are_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
