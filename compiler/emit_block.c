@@ -539,6 +539,15 @@ const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const ch
     return emit_skeleton(e, &sample, holes, sizeof holes / sizeof *holes);
 }
 
+/* Several products of a launch have a thread's registers one after the other: what is common to inlined ones would be kept beside sums. */
+static const char *step_linkage(const Launch *launch)
+{
+    int products = 0;
+    for (int s = 0; s < launch->step_count; s++)
+        products += launch->steps[s]->contract != NULL;
+    return products > 1 ? "APART" : "INLINE";
+}
+
 void emit_block_product(Emitter *e)
 {
     const Step *step = e->step;
@@ -554,7 +563,7 @@ void emit_block_product(Emitter *e)
     if (step->split)
         emit_parameter(&common, "int64_t ", "part");
     const char *after = emit_text(e, "%s%s%s", meet, meet[0] ? "\n" : "", take);
-    const char *whole = emit_text(e, "/* The step for one unit of work. */\nINLINE void step_%d(%s)\n{\n%s}\n", t->number,
+    const char *whole = emit_text(e, "/* The step for one unit of work. */\n%s void step_%d(%s)\n{\n%s}\n", step_linkage(e->launch), t->number,
                                   emit_parameters(e, &common, body, true), body);
     const char *title = emit_formula(e);
     text_print(&e->functions, "%s\n", block_text(e, t, &f, title, after, finish, whole));

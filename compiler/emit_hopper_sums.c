@@ -136,19 +136,54 @@ static bool stores_lines(const Emitter *e, const RingStep *r)
     return all;
 }
 
+/* What is read of columns beside the product. */
+typedef struct Beside {
+    const Term *product;
+    const Index *column;
+    bool is_read;
+} Beside;
+
+static void find_beside(void *user, const Term *term)
+{
+    Beside *beside = (Beside *)user;
+    if (term == beside->product)
+        return;
+    beside->is_read |= term->kind == TERM_READ && term_has_index(term, beside->column);
+    term_each_argument(term, find_beside, beside);
+}
+
+/* Whether all rows of some columns are stored before the next ones: where a row's come one after the other, the places of what is read
+ * beside all of them would stay in registers for the next row. */
+static bool stores_columns_first(const RingStep *r)
+{
+    Beside beside = { r->t.c->product, r->side[1].low, false };
+    for (int o = 0; o < r->t.step->statement->output_count; o++)
+        find_beside(&beside, r->t.step->statement->outputs[o].value);
+    return beside.is_read;
+}
+
+static void open_columns(Emitter *e)
+{
+    emit_push(e)->loop = true;
+}
+
+static void close_columns(Emitter *e, const RingStep *r)
+{
+    Scope *columns = emit_pop(e);
+    emit_line(e, "UNROLL");
+    emit_line(e, "for (int block = 0; block < RIGHT_%d / %d; block++) {", r->t.number, LANES_LINE);
+    emit_body(e, columns);
+    emit_line(e, "}");
+}
+
 /* Of each 32 columns a lane has 8; and when they are turned, 8 that are neighbours. What is read beside columns that are not there
  * is of the last one that is. */
-static void store_lines(Emitter *e, const RingStep *r, const char *there)
+static void store_lines(Emitter *e, const RingStep *r)
 {
     const Index *low = r->side[1].low;
     const Statement *statement = r->t.step->statement;
     const char *name = r->t.names[low->id], *first = r->first[low->id];
     int n = r->t.number;
-    emit_line(e, "const int is_there = %s;", there);
-    emit_line(e, "UNROLL");
-    emit_line(e, "for (int block = 0; block < RIGHT_%d / %d; block++) {", n, LANES_LINE);
-    Scope *block = emit_push(e);
-    block->loop = true;
     for (int o = 0; o < statement->output_count; o++)
         emit_line(e, "%s line_%d[8];", emit_element(statement->outputs[o].tensor->dtype), o + 1);
     Scope *each = emit_push(e);
@@ -173,9 +208,6 @@ static void store_lines(Emitter *e, const RingStep *r, const char *there)
         emit_line(e, "store_line_%d(%s, %s, line_%d, is_there ? columns - column : 0);", (int)dtype_size(output->tensor->dtype),
                   emit_target(e, output), emit_stride(e, output->tensor, output->positions, low), o + 1);
     }
-    emit_pop(e);
-    emit_body(e, block);
-    emit_line(e, "}");
 }
 
 static void close_rows(Emitter *e, const RingStep *r)
@@ -190,13 +222,15 @@ static void close_rows(Emitter *e, const RingStep *r)
 const char *ring_use(Emitter *e, RingStep *r, const char *calls[2])
 {
     bool takes = r->t.first_count > 0;    /* nobody asks what a row finds that is not there */
-    bool lines = stores_lines(e, r);
+    bool lines = stores_lines(e, r), columns_first = lines && stores_columns_first(r);
     const char *name = takes ? "take_sums" : "store_sums";
     const Index *low = r->side[1].low;
     ring_open(e, r);
     ring_bind_others(e, r);
     emit_line(e, "const int columns = (int)size_min(%s - %s, RIGHT_%d);", takes ? r->end[low->id] : emit_extent(e, low), r->first[low->id],
               r->t.number);
+    if (columns_first)
+        open_columns(e);
     emit_push(e)->loop = true;
     const char *there = ring_bind_row(e, r, takes || lines);
     if (!takes && !lines) {
@@ -204,10 +238,18 @@ const char *ring_use(Emitter *e, RingStep *r, const char *calls[2])
         emit_line(e, "    continue;");
     }
     if (lines)
-        store_lines(e, r, there);
+        emit_line(e, "const int is_there = %s;", there);
+    if (lines && !columns_first)
+        open_columns(e);
+    if (lines)
+        store_lines(e, r);
     else
         use_columns(e, r);
+    if (lines && !columns_first)
+        close_columns(e, r);
     close_rows(e, r);
+    if (columns_first)
+        close_columns(e, r);
     const char *body = ring_close(e, r), *list = emit_parameters(e, &r->parameters, body, false);
     for (int edge = 0; edge < 2; edge++)
         calls[edge] = emit_text(e, "%s_%d<%d>(%s);", name, r->t.number, edge, list);

@@ -54,8 +54,15 @@ DOUBLE_KERNELS = {
     "double_product": ("A[i,k]:f64, B[k,j]:f64 -> [i,j]", []),
     "double_maxsim": ("ijk:f64,mnk:f64->ijmn | max n | sum j", []),
 }
+# Two products in a launch, one after the other; and what is read beside a product of most sums.
+LAYER_KERNELS = {
+    "gated_product": ("p = A[i,k], B[k,j] -> [i,j]; q = A[i,k], C[k,j] -> [i,j]; p[i,j] / (1 + exp(-p[i,j])) * q[i,j]",
+                      ["-d", "i=4096,j=4096,k=4096"]),
+    "complex_product": ("A[i,k]:c64, B[k,j]:c64 -> [i,j]", ["-d", "i=4096,j=4096,k=4096"]),
+    "narrow_layer": ("A[i,k]:bf16, B[k,j]:bf16 -> [i,j]:bf16 | _ + bias[j] + C[i,j]:bf16", ["-d", "i=4096,j=4096,k=4096"]),
+}
 OF_ANY_TARGET = KERNELS
-KERNELS = {**KERNELS, **RING_KERNELS, **PARTS_KERNELS, **CUT_KERNELS, **BRIEF_KERNELS, **DOUBLE_KERNELS}
+KERNELS = {**KERNELS, **RING_KERNELS, **PARTS_KERNELS, **CUT_KERNELS, **BRIEF_KERNELS, **DOUBLE_KERNELS, **LAYER_KERNELS}
 RINGS = ["narrow_maxsim", *RING_KERNELS]
 RING_INSTRUCTIONS = [("tiles_copied", r"cp\.async\.bulk\.tensor"), ("barriers_waited_for", r"mbarrier\.try_wait"),
                      ("matrices_multiplied", r"wgmma\.mma_async"), ("waits", r"wgmma\.wait_group"), ("registers_moved", r"setmaxnreg")]
