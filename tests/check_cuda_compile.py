@@ -36,6 +36,7 @@ RING_KERNELS = {
     "rounded_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | softmax k | bf16 | _ * bhkv:bf16 -> bhqv:bf16", []),
     "byte_product": ("A[i,k]:i8, B[j,k]:i8 -> [i,j]", []),
     "byte_maxsim": ("ijk:i8,mnk:i8->ijmn | max n | sum j", ["-d", "i=1,j=1024,k=128,m=1000,n=1024"]),
+    "narrow_layer": ("A[i,k]:bf16, B[k,j]:bf16 -> [i,j]:bf16 | _ + bias[j] + C[i,j]:bf16", ["-d", "i=4096,j=4096,k=4096"]),
     "narrow_log_sums": ("Q[b,i,k]:bf16, K[b,j,k]:bf16 -> [b,i,j] | where(@j <= @i, _ / 8, -inf) | logsumexp j", []),
 }
 # f32 on tensor cores, as far as the precision allows.
@@ -54,15 +55,14 @@ DOUBLE_KERNELS = {
     "double_product": ("A[i,k]:f64, B[k,j]:f64 -> [i,j]", []),
     "double_maxsim": ("ijk:f64,mnk:f64->ijmn | max n | sum j", []),
 }
-# Two products in a launch, one after the other; and what is read beside a product of most sums.
-LAYER_KERNELS = {
+# Two products in a launch, one after the other.
+SEVERAL_KERNELS = {
     "gated_product": ("p = A[i,k], B[k,j] -> [i,j]; q = A[i,k], C[k,j] -> [i,j]; p[i,j] / (1 + exp(-p[i,j])) * q[i,j]",
                       ["-d", "i=4096,j=4096,k=4096"]),
-    "complex_product": ("A[i,k]:c64, B[k,j]:c64 -> [i,j]", ["-d", "i=4096,j=4096,k=4096"]),
-    "narrow_layer": ("A[i,k]:bf16, B[k,j]:bf16 -> [i,j]:bf16 | _ + bias[j] + C[i,j]:bf16", ["-d", "i=4096,j=4096,k=4096"]),
+    "large_complex_product": ("A[i,k]:c64, B[k,j]:c64 -> [i,j]", ["-d", "i=4096,j=4096,k=4096"]),
 }
 OF_ANY_TARGET = KERNELS
-KERNELS = {**KERNELS, **RING_KERNELS, **PARTS_KERNELS, **CUT_KERNELS, **BRIEF_KERNELS, **DOUBLE_KERNELS, **LAYER_KERNELS}
+KERNELS = {**KERNELS, **RING_KERNELS, **PARTS_KERNELS, **CUT_KERNELS, **BRIEF_KERNELS, **DOUBLE_KERNELS, **SEVERAL_KERNELS}
 RINGS = ["narrow_maxsim", *RING_KERNELS]
 RING_INSTRUCTIONS = [("tiles_copied", r"cp\.async\.bulk\.tensor"), ("barriers_waited_for", r"mbarrier\.try_wait"),
                      ("matrices_multiplied", r"wgmma\.mma_async"), ("waits", r"wgmma\.wait_group"), ("registers_moved", r"setmaxnreg")]
