@@ -365,7 +365,7 @@ static void set_next_read(const Planner *planner, Contract *c, Dtype dtype)
 {
     const Term *left = read_in_order(planner, c, c->left), *right = read_in_order(planner, c, c->right);
     bool asks = left && (right || !plain_read(c->right)) &&
-                sums_of(planner, c) * (double)dtype_size(dtype) <= planner->plan->target->l2_bytes / (double)NEXT_SUMS;
+                contract_sums_leave_room(planner->plan->target, sums_of(planner, c) * (double)dtype_size(dtype));
     c->next_read[0] = asks ? left : NULL;
     c->next_read[1] = asks ? right : NULL;
 }

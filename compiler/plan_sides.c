@@ -339,7 +339,7 @@ static double far_cost(const Planner *planner, const Product *product, int left,
     double size = (double)dtype_size(register_dtype(product->reduce->dtype)), depth = planner_points(planner, &over);
     double rows = planner_points(planner, &product->own[left]), panels = planner_points(planner, &product->own[1 - left]) * depth;
     double block = fmin(extent, target->tile->rows * ROW_BLOCK), products = block * size / target->vector_bytes;
-    bool sweeps = panels * size > PANELS_MOST && rows * panels / fmax(depth, 1) * size <= target->l2_bytes / (double)NEXT_SUMS;
+    bool sweeps = panels * size > PANELS_MOST && contract_sums_leave_room(target, rows * panels / fmax(depth, 1) * size);
     return sweeps || contract_is_near(planner, numbers * size, panels * size) || is_met_in_order(planner, product, 1 - left, column) ? 0
            : panels * ceil(rows / block) * fmax(size * FAR_CYCLES - products, 0);
 }
@@ -431,7 +431,7 @@ static bool are_crowded(const Planner *planner, const Product *product, int left
     const Target *target = planner->plan->target;
     double size = (double)dtype_size(register_dtype(product->reduce->dtype));
     double sums = planner_points(planner, &product->own[0]) * planner_points(planner, &product->own[1]) * size;
-    bool sweeps = sums <= target->l2_bytes / (double)NEXT_SUMS && lies_along(planner, product->side[1 - left], column);
+    bool sweeps = contract_sums_leave_room(target, sums) && lies_along(planner, product->side[1 - left], column);
     int64_t apart = over->count == 1 ? side_stride(planner, product->side[left], over->list[0]) * (int64_t)size : 0;
     return !sweeps && (double)(apart & -apart) * fmin(planner_points(planner, over), target->tile->depth) > target->l2_bytes / 2.0;
 }

@@ -15,12 +15,18 @@ enum {
     ASKED_LEAST = 512,            /* so many columns a sweep has that are asked for as they lie in memory */
     ASKED_SHARE = 16,             /* of the second cache, for columns that are asked for as they lie in memory */
     TURNED_LINES = 3,             /* so many vectors of a turned result's run leave together */
+    NEXT_SUMS = 4,                /* sums of this part of the second cache leave room for what the next sweep reads */
     ROWS_NEAR = 4                 /* rows of this part of what stays near stay there beside panels */
 };
 
 double contract_near(const Target *target)
 {
     return target->l2_bytes * 5.0 / 8;
+}
+
+bool contract_sums_leave_room(const Target *target, double bytes)
+{
+    return bytes <= target->l2_bytes / (double)NEXT_SUMS;
 }
 
 bool contract_is_near(const Planner *planner, double rows_bytes, double columns_bytes)

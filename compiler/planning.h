@@ -218,9 +218,9 @@ enum { UNIT_ROWS_LEAST = 128, UNIT_COLUMNS_LEAST = 256 };    /* fewer in a unit 
 enum { SWEEP_FORCED = 40 };                      /* short, for small arrays to reach all that a product does */
 #define ROW_WIDENED 1.4                          /* how much longer it takes to pack narrow numbers as wide ones, of rows */
 #define COLUMN_WIDENED 2                         /* and of columns */
-enum { NEXT_SUMS = 4 };                          /* sums of this part of the second cache leave room for what the next sweep reads */
 enum { SWEEP_SHORTEST = 64 };                      /* points of a sweep: fewer take less time than their sums' coming and going */
 enum { ROW_BLOCK = 8 };                            /* tiles of rows that meet a panel that is not near before the next */
+bool contract_sums_leave_room(const Target *target, double bytes);    /* of the second cache, for what the next sweep reads */
 double contract_near(const Target *target);      /* panels of at most so many bytes stay near while all rows meet them */
 /* Whether panels of a unit of work do: those of all columns, or of some for which rows come again that are near themselves. */
 bool contract_is_near(const Planner *planner, double rows_bytes, double columns_bytes);

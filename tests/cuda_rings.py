@@ -48,8 +48,8 @@ LENGTHS = ('Q[head,token,point], D[some,column,point] -> [head,token,some,column
            'Q=head,token,point:h D=some,column,point:h len=some:column')
 CAUSAL = ('Q[line,point], K[column,point] -> [line,column] | where(@column <= @line, _ / 8, -inf) | logsumexp column',
           'Q=line,point:h K=column,point:h')
-BATCH = ('A[some,head,line,point], B[some,column,point] -> [some,head,line,column] | _ + bias[column]',
-         'A=some,head,line,point:b B=some,column,point:b bias=column')
+BATCH = ('A[some,head,line,point], B[some,column,point] -> [some,head,line,column] | _ + bias[column] + rest[line,column]',
+         'A=some,head,line,point:b B=some,column,point:b bias=column rest=line,column:b')
 BEST = ('A[line,point], B[some,column,point] -> [line,some,column] | max some column & argmax some column',
         'A=line,point:h B=some,column,point:h')
 SEVERAL = ('A[line,some,point], B[column,some,point] -> [column,line]', 'A=line,some,point:b B=column,some,point:b')
