@@ -14,17 +14,21 @@ enum {
     SWEEP_RUNS = 2,               /* so often the columns that a sweep has at least are worth it */
     PAGE = 4096, NEAR_POINTS = 96,     /* of columns in place at a time; bytes */
     CLOSE_ROWS = 28, CLOSE_PANELS = 3,     /* more rows of an index take a panel from the second cache seldom enough; so many panels pay for their rows */
+    WIDEST = 5, LOWEST = 4,       /* vectors and rows of tiles */
     LOOPS_MOST = 64,              /* loops keep so many results in registers */
     SWEPT_VECTORS = 4,            /* wider tiles are lower than two rows */
     WHOLE_MOST = 128              /* products of so many words stand one after the other in a kernel */
 };
 
 #define ROW_COST 1.25   /* what a row costs beside its vectors' products, which take 1 each, to judge by the clock; */
-#define PAIR_COST 0.05  /* what a product costs more that takes two points at a time, */
+#define PAIR_COST 0.08  /* what a product costs more that takes two points at a time, */
 #define LONG_PAIR_COST 0.35    /* of pairs of 16 bytes, which some processors load in two steps; */
 #define TILE_COST 0.2   /* what a tile takes beside its products, by a vector's; */
 #define CLOSE_SHARE 1.25    /* of what is close, for panels that each row of tiles meets anew; */
 #define TALL_COST 0.5   /* and in a tile of one vector that has as many sums as others */
+
+/* What a product costs in tiles of so many vectors and few rows, by one in the target's: others than these are no narrower than two. */
+static const double wide_costs[WIDEST + 1] = { [3] = 1.03, [4] = INFINITY, [5] = 1.04 };
 
 /* Whether tiles of one vector of columns may take two contracted points at a time: a sum of products, whose rows have these side
  * by side, or are packed so. Such tiles are low: where panels come from afar, they come for few rows. */
@@ -85,17 +89,25 @@ static double product_cost(const Planner *planner, const Contract *c, int halves
     return are_pairs(planner, c, halves) ? 1 + pair + ROW_COST / halves : 1 + 2 * ROW_COST / halves;
 }
 
-/* How many halves of vectors a tile is wide: the target's, or fewer where few columns would leave much of the last tile empty.
- * With fewer, each number of a row is loaded for fewer products. */
+/* Whether tiles may be wider than the target's, and lower: of columns that are one run, whose number is known. */
+static bool may_be_wide(const Planner *planner, const Contract *c, int vectors)
+{
+    bool known = c->columns.count == 1 && planner->hints->extents && planner->hints->extents->of[c->columns.list[0]->origin->id] >= 0;
+    return known && !c->tile->dot && !c->places && rows_of(c->tile, vectors) >= LOWEST;
+}
+
+/* How many halves of vectors a tile is wide: the target's, or others where few columns would leave much of the last tile empty.
+ * With fewer, each number of a row is loaded for fewer products; with more, each of a column. */
 static int tile_halves(const Planner *planner, const Contract *c)
 {
-    double columns = planner_points(planner, &c->columns), least = 0;
+    const double columns = planner_points(planner, &c->columns);
+    double least = 0;
     int best = 0;
-    for (int h = 2 * c->tile->vectors; h > 0; h--) {
-        double width = h * planner->plan->lanes / 2.0, work = ceil(columns / width) * width * product_cost(planner, c, h);
-        if (h % 2 == 1 && !are_pairs(planner, c, h))
-            continue;
-        if (!best || work < least) {
+    for (int h = 2 * WIDEST; h > 0; h--) {
+        const bool wide = h > 2 * c->tile->vectors, exists = wide ? h % 2 == 0 && may_be_wide(planner, c, h / 2) : h % 2 == 0 || are_pairs(planner, c, h);
+        double width = h * planner->plan->lanes / 2.0, work = ceil(columns / width) * width;
+        work *= wide ? product_cost(planner, c, 2 * c->tile->vectors) * wide_costs[h / 2] : product_cost(planner, c, h);
+        if (exists && (!best || work < least)) {
             best = h;
             least = work;
         }
@@ -168,7 +180,7 @@ static void set_tile(const Planner *planner, const Step *step, Contract *c)
     c->tile_vectors = c->halves ? c->halves : swept ? swept : (wide + 1) / 2;
     c->pairs = !c->halves && !swept && are_pairs(planner, c, wide) ? wide : 0;
     bool tall = !c->halves && !swept && wide == 2 && may_be_tall(planner, c);
-    c->tile_rows = c->halves || tall || swept ? rows_of(c->tile, c->tile_vectors) : c->pairs ? pair_rows(c->tile, c->pairs) : placed_rows(planner, step, c);
+    c->tile_rows = c->halves || tall || swept || wide > 2 * c->tile->vectors ? rows_of(c->tile, c->tile_vectors) : c->pairs ? pair_rows(c->tile, c->pairs) : placed_rows(planner, step, c);
     if (!tall)
         return;
     c->row_block = 1;    /* a tile's rows stay while panels come */

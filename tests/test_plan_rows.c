@@ -260,6 +260,31 @@ static void units_have_even_shares(void **unused)
     }
 }
 
+/* Tiles are wider, and lower, where the target's would leave more of the last one empty; of columns whose number is not known they are not. */
+static void tiles_are_as_wide_as_columns(void **unused)
+{
+    (void)unused;
+    static const struct { const char *target; int64_t columns; int vectors, rows; } cases[] = {
+        { "avx512", 48, 3, 8 },  { "avx512", 40, 3, 8 },   { "avx512", 64, 2, 14 },  { "avx512", 96, 2, 14 },   { "avx512", 80, 5, 4 },
+        { "avx512", 144, 3, 8 }, { "avx512", 336, 3, 8 },  { "avx512", 960, 2, 14 }, { "avx512", 1000, 2, 14 }, { "avx512", 16, 1, 0 },
+        { "avx2", 24, 3, 4 },    { "avx2", 40, 1, 6 },     { "avx2", 72, 3, 4 },     { "avx2", 64, 2, 6 },
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        const Case one = { "bi,ij->bj", 2000, 500, cases[n].columns, NULL };
+        ExtentSpec extents[3];
+        CompileOptions options;
+        Planned *planned = planned_of(&one, cases[n].target, extents, &options);
+        const Contract *c = planned->plan->launches[0]->steps[0]->contract;
+        assert_non_null(c);
+        if (c->tile_vectors != cases[n].vectors || (cases[n].rows && c->tile_rows != cases[n].rows))
+            fail_msg("%ld columns on %s: tiles of %d rows by %d vectors", (long)cases[n].columns, cases[n].target, c->tile_rows, c->tile_vectors);
+        end(planned);
+    }
+    Planned *unknown = plan_of("bi,ij->bj", (CompileOptions){ .target = target_find("avx512") });
+    assert_int_equal(unknown->plan->launches[0]->steps[0]->contract->tile_vectors, 2);
+    end(unknown);
+}
+
 /* Where sums go past the caches and an index has few rows, a unit of work has as many columns as the first cache has panels of: whole tiles, of
  * squares whole lines, of two rows' lines whole runs. */
 static void panels_are_close(void **unused)
@@ -314,6 +339,7 @@ int main(void)
         cmocka_unit_test(crowded_rows_are_columns),
         cmocka_unit_test(near_rows_are_not_packed),
         cmocka_unit_test(units_have_even_shares),
+        cmocka_unit_test(tiles_are_as_wide_as_columns),
         cmocka_unit_test(panels_are_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
