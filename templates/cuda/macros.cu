@@ -66,15 +66,16 @@
 //}
 
 //{ KEEP_ROUNDED
-/* No product is fused with the sum that takes it across an addition of this kind. It changes no number. */
+/* No product is fused with the sum that takes it across an addition of this kind. It changes no number. A kernel may need one of the
+ * two. */
 #define KEEP_ROUNDED(x) ((x) = keep_rounded(x))
 
-static __device__ __forceinline__ float keep_rounded(float x)
+static __device__ __forceinline__ __attribute__((unused)) float keep_rounded(float x)
 {
     return __fadd_rn(x, -0.0f);
 }
 
-static __device__ __forceinline__ double keep_rounded(double x)
+static __device__ __forceinline__ __attribute__((unused)) double keep_rounded(double x)
 {
     return __dadd_rn(x, -0.0);
 }
