@@ -467,7 +467,7 @@ static const char *constants(Emitter *e, const BlockTiling *t)
     const BlockTile *tile = t->c->block;
     int n = t->number, line = BLOCK_LINE / (int)dtype_size(t->dtype);
     const char *own = tile->is_matrix ? "" : emit_text(e, ", SIDE_%d = %d, PAD_%d = %d", n, block_side(tile, t->dtype), n, line);
-    return emit_text(e, "enum { ROWS_%d = %d, COLUMNS_%d = %d, DEPTH_%d = %d, STAGES_%d = %d, HIGH_%d = %d, WIDE_%d = %d%s };\n", n,
+    return emit_text(e, "CONSTANTS(ROWS_%d = %d, COLUMNS_%d = %d, DEPTH_%d = %d, STAGES_%d = %d, HIGH_%d = %d, WIDE_%d = %d%s);\n", n,
                      tile->rows, n, tile->columns, n, t->c->depth_block, n, tile->stages, n, tile->high, n, tile->wide, own);
 }
 

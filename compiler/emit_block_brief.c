@@ -279,7 +279,7 @@ static const char *functions(Emitter *e, Brief *b, const char *fetch, const char
     Sample threads = block_sample(t, is_near(b) ? "cuda/contract_places.cu" : "cuda/contract_threads.cu");
     Hole holes[] = {
         { "title", emit_text(e, "/* The same where there are %d of %s. */\n", t->c->points, t->c->depth.list[0]->name) },
-        { "constants", emit_text(e, "enum { ROWS_%d = %d, COLUMNS_%d = %d, POINTS_%d = %d, HIGH_%d = %d, WIDE_%d = %d, SIDE_%d = %d };\n",
+        { "constants", emit_text(e, "CONSTANTS(ROWS_%d = %d, COLUMNS_%d = %d, POINTS_%d = %d, HIGH_%d = %d, WIDE_%d = %d, SIDE_%d = %d);\n",
                                  n, tile->rows, n, tile->columns, n, t->c->points, n, tile->high, n, tile->wide, n,
                                  block_side(tile, t->dtype)) },
         { "threads", emit_skeleton(e, &threads, NULL, 0) },

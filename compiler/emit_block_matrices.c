@@ -41,7 +41,7 @@ static const char *parts(Emitter *e, const BlockTiling *t)
     const char *cut = tile->group > 1 ? emit_text(e, "part_near_%s(&numbers[0][word], &numbers[1][word])", tile->dot)
                                       : emit_text(e, "near_%s(numbers[0][word])", tile->dot);
     Hole holes[] = {
-        { "constants", emit_text(e, "enum { PARTS_%d = %d, POINTS_%d = %d };\n", n, tile->parts, n, tile->group) },
+        { "constants", emit_text(e, "CONSTANTS(PARTS_%d = %d, POINTS_%d = %d);\n", n, tile->parts, n, tile->group) },
         { "cut", emit_text(e, "            words[part][word] = %s;\n", cut) },
         { "add", emit_text(e, "            mma_%s(&sums[2 * r][4 * c + c_at], &sums[2 * r + 1][4 * c + c_at], left[r][part], right + c_at);\n",
                            tile->dot) },

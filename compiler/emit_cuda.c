@@ -64,7 +64,7 @@ static const char *fill(Emitter *e, const char *prelude, const char **culprit)
     Hole holes[] = {
         { "title", emit_title(e) },
         { "declarations", e->declarations },
-        { "threads", emit_text(e, "enum { THREADS = %d, WARP = %d, WARPS = THREADS / WARP, RESIDENT = %d };\n", grid->threads, grid->lanes,
+        { "threads", emit_text(e, "CONSTANTS(THREADS = %d, WARP = %d, WARPS = THREADS / WARP, RESIDENT = %d);\n", grid->threads, grid->lanes,
                                 resident_blocks(e->plan)) },
         { "prelude", prelude },
         { "frame", e->frame },

@@ -409,10 +409,10 @@ static const char *constants(Emitter *e, const Fused *f)
     const char *shape = emit_text(e, "HIGH_%d = HIGH_%d, WIDE_%d = %d, FACTORS_%d = WIDE_%d, LANES_%d = LANES_%d", n, first, n, tile->wide, n,
                                   first, n, first);
     if (f->fuse->parts)
-        return emit_text(e, "enum { COLUMNS_%d = COLUMNS_%d, DEPTH_%d = %d, %s, PARTS_%d = %d };\n", n, first, n, tile->columns, shape, n,
+        return emit_text(e, "CONSTANTS(COLUMNS_%d = COLUMNS_%d, DEPTH_%d = %d, %s, PARTS_%d = %d);\n", n, first, n, tile->columns, shape, n,
                          f->fuse->parts);
     int side = tile->wide < 4 ? tile->wide : 4;
-    return emit_text(e, "enum { ROWS_%d = ROWS_%d, COLUMNS_%d = %d, DEPTH_%d = COLUMNS_%d, %s, SIDE_%d = %d, PAD_%d = 4 };\n", n, first, n,
+    return emit_text(e, "CONSTANTS(ROWS_%d = ROWS_%d, COLUMNS_%d = %d, DEPTH_%d = COLUMNS_%d, %s, SIDE_%d = %d, PAD_%d = 4);\n", n, first, n,
                      tile->columns, n, first, shape, n, side, n);
 }
 

@@ -517,8 +517,8 @@ static const char *constants(Emitter *e, const RingStep *r)
                                   : emit_text(e, "LEFT_STAGES_%d = RING_STAGES_%d", n, n);
     const char *shape = emit_text(e, "LEFT_%d = %d, RIGHT_%d = %d, SLICE_%d = %d, POINTS_%d = %d", n, tile->left,
                                   n, tile->right, n, RING_LINE / bytes, n, POINTS_BYTES / bytes);
-    return emit_text(e, "enum { %s, TALL_%d = LEFT_%d / 128, SUMS_%d = RIGHT_%d / 2 };\n"
-                     "enum { RING_STAGES_%d = %d, %s };\ntypedef %s Sums_%d[SUMS_%d];\n", shape, n, n, n, n,
+    return emit_text(e, "CONSTANTS(%s, TALL_%d = LEFT_%d / 128, SUMS_%d = RIGHT_%d / 2);\n"
+                     "CONSTANTS(RING_STAGES_%d = %d, %s);\ntypedef %s Sums_%d[SUMS_%d];\n", shape, n, n, n, n,
                      n, tile->stages, left, dtype_c(r->t.dtype), n, n);
 }
 

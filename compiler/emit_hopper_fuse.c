@@ -209,7 +209,7 @@ static const char *constants(Emitter *e, const Fused *f)
 {
     const Contract *c = f->ring->t.c;
     int n = f->ring->t.number;
-    return emit_text(e, "enum { LEFT_%d = %d, RIGHT_%d = %d, SLICE_%d = %d, POINTS_%d = %d, VALUES_%d = %d, RING_STAGES_%d = %d };\n", n, c->ring->left,
+    return emit_text(e, "CONSTANTS(LEFT_%d = %d, RIGHT_%d = %d, SLICE_%d = %d, POINTS_%d = %d, VALUES_%d = %d, RING_STAGES_%d = %d);\n", n, c->ring->left,
                      n, c->ring->right, n, RING_LINE / (int)dtype_size(c->packed), n, c->ring->depth, n, c->ring->values, n, c->ring->stages);
 }
 

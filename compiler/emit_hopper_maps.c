@@ -254,7 +254,7 @@ const char *emit_ring_memory(Emitter *e)
     if (!bytes)
         return "";
     return emit_text(e, "/* A block that multiplies from a ring has more threads, in groups of four warps, and as much shared memory as its launch\n"
-                     " * says. */\nenum { GROUP = 4 * WARP, GROUPS = 3, RING_THREADS = GROUPS * GROUP };\n\n#ifdef EINC_MODEL\n"
+                     " * says. */\nCONSTANTS(GROUP = 4 * WARP, GROUPS = 3, RING_THREADS = GROUPS * GROUP);\n\n#ifdef EINC_MODEL\n"
                      "__shared__ __align__(1024) char ring_memory[%lld];\n#else\nextern __shared__ __align__(1024) char ring_memory[];\n#endif\n\n",
                      (long long)bytes);
 }

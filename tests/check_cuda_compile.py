@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Kernels for CUDA as files, about 90 s: the golden ones as they were blessed; compiled by NVRTC for all architectures without a
 # remark, a spill or memory of a thread's own, with the registers that tests/golden/cuda/registers.txt has, and the accesses that
-# disassembly.txt has; products in a ring by each older NVRTC that is here, too; and by nvcc as C++11 and C++17. What it compiles
+# disassembly.txt has; products in a ring by each older NVRTC that is here, too; and by nvcc as C++11, C++17 and C++20. What it compiles
 # with is found, and for `make test` installed, by tests/cuda_tools.py; where that could not be had it says so.
 #
 #     tests/check_cuda_compile.py --bless      writes tests/golden/cuda/ anew: read the difference before you commit
@@ -215,12 +215,12 @@ def check_texts(scratch, wrong):
 
 
 def check_nvcc(nvcc, scratch, wrong):
-    """How many compilations went through: all as C++17, as far as PTX, of which ptxas has made code by NVRTC; a third of them to the
-    end as C++11, as which NVRTC takes every kernel."""
+    """How many compilations went through: all as C++17 or C++20, by turns, as far as PTX, of which ptxas has made code by NVRTC; a third
+    of them to the end as C++11, as which NVRTC takes every kernel."""
     count = 0
     for number, (name, architecture) in enumerate([(name, "80") for name in TEXTS] + [(name, "90a") for name in RINGS]):
         whole = ["-std=c++11", "-arch=sm_" + architecture]
-        half = ["-std=c++17", "-arch=compute_" + architecture, "-code=compute_" + architecture]
+        half = ["-std=c++20" if number % 2 else "-std=c++17", "-arch=compute_" + architecture, "-code=compute_" + architecture]
         for options in [half, whole] if number % 3 == 0 else [half]:
             path = compile_kernel(scratch, name, "sm_" + architecture)
             done = subprocess.run([nvcc, *options, "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror", "-c", path,

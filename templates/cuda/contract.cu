@@ -32,16 +32,16 @@ typedef struct Frame {
 } Frame;
 __shared__ __align__(16) char block_memory[32768];
 #if defined SAMPLE_DOUBLE
-enum { SAMPLE_DEPTH = 16 };
+CONSTANTS(SAMPLE_DEPTH = 16);
 #else
-enum { SAMPLE_DEPTH = 32 };
+CONSTANTS(SAMPLE_DEPTH = 32);
 #endif
 //---
 //{ title
 /* out[j] = max[i](sum[k](A[i,k] * B[j,k])) */
 //}
 //{ constants
-enum { ROWS_N = 32, COLUMNS_N = 64, DEPTH_N = SAMPLE_DEPTH, HIGH_N = 4, WIDE_N = 4, SIDE_N = 2, PAD_N = 4, STAGES_N = 2 };
+CONSTANTS(ROWS_N = 32, COLUMNS_N = 64, DEPTH_N = SAMPLE_DEPTH, HIGH_N = 4, WIDE_N = 4, SIDE_N = 2, PAD_N = 4, STAGES_N = 2);
 //}
 //{ units
 #if defined SAMPLE_NARROW

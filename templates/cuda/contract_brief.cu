@@ -24,14 +24,14 @@ __shared__ __align__(16) char block_memory[32768];
 /* out[j] = max[i](v[i] * sum[k](A[i,k] * B[j,k])), where there are 3 of k */
 //}
 //{ constants
-enum { ROWS_N = 64, COLUMNS_N = 128, POINTS_N = 3, HIGH_N = 8, WIDE_N = 8, SIDE_N = 4 };
+CONSTANTS(ROWS_N = 64, COLUMNS_N = 128, POINTS_N = 3, HIGH_N = 8, WIDE_N = 8, SIDE_N = 4);
 //}
 //{ threads
 #include "contract_threads.cu"
 //}
 
 /* What the block has in shared memory: some rows, and the next; what the reduction reads for each. */
-enum { CHUNK_N = 2 * THREADS };
+CONSTANTS(CHUNK_N = 2 * THREADS);
 typedef struct __align__(16) Slices_N {
     float rows[2][POINTS_N][CHUNK_N];
     //{ values

@@ -1,6 +1,6 @@
 /* How tensor cores multiply f64 numbers in contract.cu, a slice's points 8 at a time. */
 //---
-enum { POINTS_N = 8, TURNS_N = DEPTH_N / POINTS_N };
+CONSTANTS(POINTS_N = 8, TURNS_N = DEPTH_N / POINTS_N);
 
 /* Which of a line's numbers a lane multiplies: of the two of a chunk even lanes have the first and odd ones the second, of two chunks
  * that are half a line apart, so that 16 lanes, of four lines, meet all banks. These are other points than the instruction says, the

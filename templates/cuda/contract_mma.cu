@@ -6,7 +6,7 @@
 #include "contract_places.cu"
 //}
 /* A line's chunks, and a chunk's points. */
-enum { CHUNK_N = 16 / sizeof(partu), CHUNKS_N = DEPTH_N / CHUNK_N };
+CONSTANTS(CHUNK_N = 16 / sizeof(partu), CHUNKS_N = DEPTH_N / CHUNK_N);
 
 /* What the block has in shared memory: some slices of both operands, and where in its array each row and each column begins. */
 typedef struct __align__(16) Slices_N {

@@ -3,7 +3,7 @@
  * then the tile is made again, of the numbers themselves. */
 //---
 //{ constants
-enum { PARTS_N = 2, POINTS_N = 2 };
+CONSTANTS(PARTS_N = 2, POINTS_N = 2);
 //}
 /* What a lane has of 16 lines by POINTS times 32 bytes, as words of so many numbers: those that are as far on in each 32
  * bytes, which are other points than their place in the word says, the same on both sides. */

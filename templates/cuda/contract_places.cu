@@ -1,8 +1,8 @@
 /* Where a thread's sums are in a tile whose products tensor cores make: contract_mma.cu, contract_squares.cu. */
 //---
 /* Warps side by side in a tile, and lanes of one; what a warp has of it. */
-enum { LANES_N = 4, WARPS_ACROSS_N = COLUMNS_N / WIDE_N / LANES_N };
-enum { WARP_ROWS_N = HIGH_N * WARP / LANES_N, WARP_COLUMNS_N = WIDE_N * LANES_N };
+CONSTANTS(LANES_N = 4, WARPS_ACROSS_N = COLUMNS_N / WIDE_N / LANES_N);
+CONSTANTS(WARP_ROWS_N = HIGH_N * WARP / LANES_N, WARP_COLUMNS_N = WIDE_N * LANES_N);
 
 /* The first row and column of a warp. */
 INLINE int warp_row_N(void)

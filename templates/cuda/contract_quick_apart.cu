@@ -1,7 +1,7 @@
 /* The same where rows may lie side by side instead: a thread copies some points of some rows, number by number. */
 //---
-enum { ROWS_ONCE_N = ROWS_N * CHUNK_N < THREADS ? ROWS_N : THREADS / CHUNK_N, ROWS_OWN_N = ROWS_N / ROWS_ONCE_N };
-enum { ROWS_CHUNKS_N = THREADS / CHUNK_N / ROWS_ONCE_N };    /* that threads copy at a time */
+CONSTANTS(ROWS_ONCE_N = ROWS_N * CHUNK_N < THREADS ? ROWS_N : THREADS / CHUNK_N, ROWS_OWN_N = ROWS_N / ROWS_ONCE_N);
+CONSTANTS(ROWS_CHUNKS_N = THREADS / CHUNK_N / ROWS_ONCE_N);    /* that threads copy at a time */
 
 /* Where those rows begin; whether one has no place. */
 //{ keep_head

@@ -1,7 +1,7 @@
 /* contract_quick.cu for f64, of which a product of matrices takes so long that what comes next can be on its way from an array to
  * shared memory, and from there to registers. Copies come a few at a time between products: many at once would keep those waiting. */
 //---
-enum { LAST_N = TURNS_N * HIGH_N / 2 - 1 };    /* of the 16 rows by 8 points that a slice has for a warp; what is copied comes before it */
+CONSTANTS(LAST_N = TURNS_N * HIGH_N / 2 - 1);    /* of the 16 rows by 8 points that a slice has for a warp; what is copied comes before it */
 //{ copies
 //}
 

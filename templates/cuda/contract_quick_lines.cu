@@ -1,7 +1,7 @@
 /* How rows of a whole slice come to shared memory for tensor cores whose contracted points lie side by side: a thread copies the same
  * chunk of some rows. The emitter writes the same for columns. */
 //---
-enum { ROWS_OWN_N = ROWS_N * CHUNKS_N / THREADS };
+CONSTANTS(ROWS_OWN_N = ROWS_N * CHUNKS_N / THREADS);
 
 /* Where those rows begin; whether one has no place, or no 16-byte chunks. */
 //{ keep_head

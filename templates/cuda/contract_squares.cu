@@ -5,7 +5,7 @@
  * All numbers are 2^-448 times as large as they are. So the exponent of a product has the bits of an f32's, and a distance becomes one
  * by a shift, toward zero: half a last place is added before. */
 //---
-enum { SETS_N = POINTS_N / 4 + 1 };
+CONSTANTS(SETS_N = POINTS_N / 4 + 1);
 
 /* What rows are multiplied with: a lane's number of each 8 columns; and what the distances of a thread's columns begin with, for two
  * rows. */

@@ -1,8 +1,8 @@
 /* Which of a tile's rows and columns a thread of plain units has: contract_plain.cu, contract_brief.cu. */
 //---
 /* Threads one above the other and side by side in a tile, and lanes of a warp side by side. */
-enum { DOWN_N = ROWS_N / HIGH_N, ACROSS_N = COLUMNS_N / WIDE_N };
-enum { LANES_N = ACROSS_N < 8 ? ACROSS_N : 8, WARPS_ACROSS_N = ACROSS_N / LANES_N };
+CONSTANTS(DOWN_N = ROWS_N / HIGH_N, ACROSS_N = COLUMNS_N / WIDE_N);
+CONSTANTS(LANES_N = ACROSS_N < 8 ? ACROSS_N : 8, WARPS_ACROSS_N = ACROSS_N / LANES_N);
 
 /* Which of the tile's rows, or columns, is a thread's r-th: it has SIDE of them side by side, and then some further on. */
 INLINE int row_N(int r)

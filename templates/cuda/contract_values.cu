@@ -1,7 +1,7 @@
 /* How rows come to shared memory that are computed, or converted: through a thread's registers, where they wait until the slice
  * before is multiplied. The emitter writes the same for columns. */
 //---
-enum { ROWS_EACH_N = (ROWS_N * DEPTH_N + THREADS - 1) / THREADS };
+CONSTANTS(ROWS_EACH_N = (ROWS_N * DEPTH_N + THREADS - 1) / THREADS);
 
 /* Which point, and which row, a number of the slice is of: neighbouring threads take what lies side by side. */
 INLINE int rows_point_N(int at)

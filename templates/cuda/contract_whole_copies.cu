@@ -1,7 +1,7 @@
 /* How rows of a whole slice come to shared memory whose contracted points lie side by side, or anyhow: a thread copies the same
  * point of some rows. The emitter writes the same for columns. */
 //---
-enum { ROWS_OWN_N = ROWS_N * DEPTH_N / THREADS };
+CONSTANTS(ROWS_OWN_N = ROWS_N * DEPTH_N / THREADS);
 
 /* Where those rows begin; whether one is not there. */
 //{ keep_head

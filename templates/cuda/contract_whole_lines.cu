@@ -1,6 +1,6 @@
 /* The same where rows may lie side by side: a thread copies some points of one row. */
 //---
-enum { ROWS_OWN_N = 1 };
+CONSTANTS(ROWS_OWN_N = 1);
 
 /* Where it begins; whether it is not there. */
 //{ keep_head

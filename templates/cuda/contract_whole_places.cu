@@ -1,7 +1,7 @@
 /* As contract_whole_copies.cu, but where rows begin stays in shared memory: where registers
  * are few. */
 //---
-enum { ROWS_OWN_N = 1 };
+CONSTANTS(ROWS_OWN_N = 1);
 
 /* Whether one of them is not there. */
 //{ keep_head

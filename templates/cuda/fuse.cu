@@ -31,9 +31,9 @@ __shared__ __align__(16) char block_memory[32768];
 //}
 //{ constants
 #ifdef SAMPLE_NARROW
-enum { ROWS_N = 64, COLUMNS_N = 32, DEPTH_N = 32, HIGH_N = 2, WIDE_N = 8, FACTORS_N = 8, LANES_N = 4, PARTS_N = 3 };
+CONSTANTS(ROWS_N = 64, COLUMNS_N = 32, DEPTH_N = 32, HIGH_N = 2, WIDE_N = 8, FACTORS_N = 8, LANES_N = 4, PARTS_N = 3);
 #else
-enum { ROWS_N = 32, COLUMNS_N = 32, DEPTH_N = 16, HIGH_N = 2, WIDE_N = 4, FACTORS_N = 2, LANES_N = 8, SIDE_N = 4, PAD_N = 4 };
+CONSTANTS(ROWS_N = 32, COLUMNS_N = 32, DEPTH_N = 16, HIGH_N = 2, WIDE_N = 4, FACTORS_N = 2, LANES_N = 8, SIDE_N = 4, PAD_N = 4);
 #endif
 //}
 //{ units

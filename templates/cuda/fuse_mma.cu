@@ -2,9 +2,9 @@
  * lane has of two times 8 columns of sums is what it has to have of 16 points of a left operand: factors stay where they are, and
  * are taken apart into numbers of 16 bits that add up to them. What is infinite, or none, meets the first of these alone. */
 //---
-enum { LINES_N = COLUMNS_N, CHUNK_N = 16 / sizeof(partu), CHUNKS_N = DEPTH_N / CHUNK_N };
+CONSTANTS(LINES_N = COLUMNS_N, CHUNK_N = 16 / sizeof(partu), CHUNKS_N = DEPTH_N / CHUNK_N);
 /* A line of 8 chunks has all banks: so many lines do, and so many have their chunks in different orders. */
-enum { LINES_OF_BANKS_N = CHUNKS_N < 8 ? 8 / CHUNKS_N : 1, ORDERS_N = CHUNKS_N < 8 ? CHUNKS_N : 8 };
+CONSTANTS(LINES_OF_BANKS_N = CHUNKS_N < 8 ? 8 / CHUNKS_N : 1, ORDERS_N = CHUNKS_N < 8 ? CHUNKS_N : 8);
 
 /* What the block has of the values in shared memory, and where in its array each line begins. */
 typedef struct __align__(16) Slices_N {

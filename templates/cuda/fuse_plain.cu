@@ -1,7 +1,7 @@
 /* What is the plain units' own in fuse.cu: values have a line for each of the first product's columns, and factors one for each row,
  * through which the threads of a row have each other's. */
 //---
-enum { LINES_N = DEPTH_N };
+CONSTANTS(LINES_N = DEPTH_N);
 
 /* What the block has in shared memory: values, factors, and where in its array each column of values begins. */
 typedef struct __align__(16) Slices_N {

@@ -24,12 +24,12 @@ typedef struct Frame {
     int64_t extent_i, extent_j, extent_k;
     TensorMap left_N, right_N;
 } Frame;
-enum { GROUP = 4 * WARP, GROUPS = 3 };
+CONSTANTS(GROUP = 4 * WARP, GROUPS = 3);
 #ifdef SAMPLE_KEPT
-enum { TALL_N = 2, KEPT_N = 2, LEFT_STAGES_N = 2 * KEPT_N };
+CONSTANTS(TALL_N = 2, KEPT_N = 2, LEFT_STAGES_N = 2 * KEPT_N);
 __shared__ __align__(1024) char ring_memory[156672];
 #else
-enum { TALL_N = 1, LEFT_STAGES_N = 3 };
+CONSTANTS(TALL_N = 1, LEFT_STAGES_N = 3);
 __shared__ __align__(1024) char ring_memory[73792];
 #endif
 #ifndef EINC_MODEL
@@ -55,7 +55,7 @@ INLINE void wgmma_bf16_64(float sums[32], uint64_t left, uint64_t right, int add
 /* out[i] = max[j](sum[k](A[i,k] * B[j,k])) */
 //}
 //{ constants
-enum { LEFT_N = 128 * TALL_N, RIGHT_N = 64, SLICE_N = 64, POINTS_N = 16, RING_STAGES_N = 3, SUMS_N = RIGHT_N / 2 };
+CONSTANTS(LEFT_N = 128 * TALL_N, RIGHT_N = 64, SLICE_N = 64, POINTS_N = 16, RING_STAGES_N = 3, SUMS_N = RIGHT_N / 2);
 typedef float Sums_N[SUMS_N];
 //}
 

@@ -54,17 +54,17 @@ INLINE void wgmma_words_bf16_128(float sums[64], const uint32_t left[4], uint64_
                  : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right));
 }
 #endif
-enum { GROUP = 4 * WARP, GROUPS = 3 };
+CONSTANTS(GROUP = 4 * WARP, GROUPS = 3);
 __shared__ __align__(1024) char ring_memory[82944];
 //---
 //{ title
 /* out[i,v] = sum[j](bf16(sum[k](A[i,k] * B[j,k]) + 1) * C[j,v]) */
 //}
 //{ constants
-enum { LEFT_N = 128, RIGHT_N = 64, SLICE_N = 64, POINTS_N = 128, VALUES_N = 128, RING_STAGES_N = 3 };
+CONSTANTS(LEFT_N = 128, RIGHT_N = 64, SLICE_N = 64, POINTS_N = 128, VALUES_N = 128, RING_STAGES_N = 3);
 //}
-enum { SUMS_N = RIGHT_N / 2, PRODUCTS_N = VALUES_N / 2, SLICES_N = POINTS_N / SLICE_N, PANELS_N = VALUES_N / SLICE_N,
-       BOXES_N = SLICES_N > PANELS_N ? SLICES_N : PANELS_N };
+CONSTANTS(SUMS_N = RIGHT_N / 2, PRODUCTS_N = VALUES_N / 2, SLICES_N = POINTS_N / SLICE_N, PANELS_N = VALUES_N / SLICE_N,
+          BOXES_N = SLICES_N > PANELS_N ? SLICES_N : PANELS_N);
 
 /* What the block has in shared memory: slices of 128 bytes of contracted points of each line; in a stage those of the right side, or
  * the values of as many columns, in panels of 128 bytes of each. */

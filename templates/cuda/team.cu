@@ -2,7 +2,12 @@
  * regions, as templates/types.c is. The sizes of blocks and warps are samples. */
 #include "../types.c"
 
-enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP };
+#if __cplusplus > 201703L
+#define CONSTANTS(...) [[maybe_unused]] static constexpr int __VA_ARGS__
+#else
+#define CONSTANTS(...) enum { __VA_ARGS__ }
+#endif
+CONSTANTS(THREADS = 128, WARP = 32, WARPS = THREADS / WARP);
 
 //{ take_index
 /* The last index of a point's number, and what is left of it. Most numbers are short, and dividing these is cheap. */

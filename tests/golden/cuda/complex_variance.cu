@@ -69,8 +69,15 @@ int complex_variance_status(const void *workspace, void *stream);
 /* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
 
+/* C++20 has no arithmetic between the constants of two enums. */
+#if __cplusplus > 201703L
+#define CONSTANTS(...) [[maybe_unused]] static constexpr int __VA_ARGS__
+#else
+#define CONSTANTS(...) enum { __VA_ARGS__ }
+#endif
+
 /* Threads of a block and of a warp, and how many blocks have registers at once. */
-enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4 };
+CONSTANTS(THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4);
 
 #define INLINE static __device__ __forceinline__
 

@@ -75,8 +75,15 @@ int double_product_status(const void *workspace, void *stream);
 /* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
 
+/* C++20 has no arithmetic between the constants of two enums. */
+#if __cplusplus > 201703L
+#define CONSTANTS(...) [[maybe_unused]] static constexpr int __VA_ARGS__
+#else
+#define CONSTANTS(...) enum { __VA_ARGS__ }
+#endif
+
 /* Threads of a block and of a warp, and how many blocks have registers at once. */
-enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
+CONSTANTS(THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2);
 
 #define INLINE static __device__ __forceinline__
 
@@ -242,10 +249,10 @@ extern __shared__ __align__(16) char block_memory[];
 #endif
 
 /* out[i,j] = sum[k](A[i,k] * B[k,j]) */
-enum { ROWS_1 = 64, COLUMNS_1 = 64, DEPTH_1 = 16, STAGES_1 = 3, HIGH_1 = 4, WIDE_1 = 8 };
+CONSTANTS(ROWS_1 = 64, COLUMNS_1 = 64, DEPTH_1 = 16, STAGES_1 = 3, HIGH_1 = 4, WIDE_1 = 8);
 /* Warps side by side in a tile, and lanes of one; what a warp has of it. */
-enum { LANES_1 = 4, WARPS_ACROSS_1 = COLUMNS_1 / WIDE_1 / LANES_1 };
-enum { WARP_ROWS_1 = HIGH_1 * WARP / LANES_1, WARP_COLUMNS_1 = WIDE_1 * LANES_1 };
+CONSTANTS(LANES_1 = 4, WARPS_ACROSS_1 = COLUMNS_1 / WIDE_1 / LANES_1);
+CONSTANTS(WARP_ROWS_1 = HIGH_1 * WARP / LANES_1, WARP_COLUMNS_1 = WIDE_1 * LANES_1);
 
 /* The first row and column of a warp. */
 INLINE int warp_row_1(void)
@@ -269,7 +276,7 @@ INLINE int column_1(int c)
     return warp_column_1() + c / 2 * 8 + (int)threadIdx.x % LANES_1 * 2 + c % 2;
 }
 /* A line's chunks, and a chunk's points. */
-enum { CHUNK_1 = 16 / sizeof(f64u), CHUNKS_1 = DEPTH_1 / CHUNK_1 };
+CONSTANTS(CHUNK_1 = 16 / sizeof(f64u), CHUNKS_1 = DEPTH_1 / CHUNK_1);
 
 /* What the block has in shared memory: some slices of both operands, and where in its array each row and each column begins. */
 typedef struct __align__(16) Slices_1 {
@@ -283,7 +290,7 @@ INLINE int chunk_1(int line, int chunk)
     return (chunk ^ (line * CHUNKS_1 / 8 & (CHUNKS_1 - 1))) * CHUNK_1;
 }
 
-enum { POINTS_1 = 8, TURNS_1 = DEPTH_1 / POINTS_1 };
+CONSTANTS(POINTS_1 = 8, TURNS_1 = DEPTH_1 / POINTS_1);
 
 /* Which of a line's numbers a lane multiplies: of the two of a chunk even lanes have the first and odd ones the second, of two chunks
  * that are half a line apart, so that 16 lanes, of four lines, meet all banks. These are other points than the instruction says, the
@@ -428,8 +435,8 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
     }
 }
 
-enum { LAST_1 = TURNS_1 * HIGH_1 / 2 - 1 };    /* of the 16 rows by 8 points that a slice has for a warp; what is copied comes before it */
-enum { ROWS_OWN_1 = ROWS_1 * CHUNKS_1 / THREADS };
+CONSTANTS(LAST_1 = TURNS_1 * HIGH_1 / 2 - 1);    /* of the 16 rows by 8 points that a slice has for a warp; what is copied comes before it */
+CONSTANTS(ROWS_OWN_1 = ROWS_1 * CHUNKS_1 / THREADS);
 
 /* Where those rows begin; whether one has no place, or no 16-byte chunks. */
 INLINE int keep_rows_1(const Frame *f, Slices_1 *slices, const f64u *from[ROWS_OWN_1])
@@ -459,9 +466,9 @@ INLINE void copy_rows_1(Slices_1 *slices, int stage, int64_t point, int portion,
         copy_line(to + turn * (THREADS / CHUNKS_1) * DEPTH_1, from[turn] + offset, 16);
 }
 
-enum { COLUMNS_ONCE_1 = COLUMNS_1 * CHUNK_1 < THREADS ? COLUMNS_1 : THREADS / CHUNK_1,
-        COLUMNS_OWN_1 = COLUMNS_1 / COLUMNS_ONCE_1 };
-enum { COLUMNS_CHUNKS_1 = THREADS / CHUNK_1 / COLUMNS_ONCE_1 };    /* that threads copy at a time */
+CONSTANTS(COLUMNS_ONCE_1 = COLUMNS_1 * CHUNK_1 < THREADS ? COLUMNS_1 : THREADS / CHUNK_1,
+        COLUMNS_OWN_1 = COLUMNS_1 / COLUMNS_ONCE_1);
+CONSTANTS(COLUMNS_CHUNKS_1 = THREADS / CHUNK_1 / COLUMNS_ONCE_1);    /* that threads copy at a time */
 
 /* Where those columns begin; whether one has no place. */
 INLINE int keep_columns_1(const Frame *f, Slices_1 *slices, const f64u *from[COLUMNS_OWN_1])

@@ -80,8 +80,15 @@ int few_points_status(const void *workspace, void *stream);
 /* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
 
+/* C++20 has no arithmetic between the constants of two enums. */
+#if __cplusplus > 201703L
+#define CONSTANTS(...) [[maybe_unused]] static constexpr int __VA_ARGS__
+#else
+#define CONSTANTS(...) enum { __VA_ARGS__ }
+#endif
+
 /* Threads of a block and of a warp, and how many blocks have registers at once. */
-enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4 };
+CONSTANTS(THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 4);
 
 #ifndef __CUDACC_RTC__
 #include <math.h>
@@ -286,10 +293,10 @@ typedef struct Frame {
 __shared__ __align__(16) char block_memory[26640];
 
 /* The same where there are 3 of d. */
-enum { ROWS_2 = 32, COLUMNS_2 = 128, POINTS_2 = 3, HIGH_2 = 4, WIDE_2 = 8, SIDE_2 = 4 };
+CONSTANTS(ROWS_2 = 32, COLUMNS_2 = 128, POINTS_2 = 3, HIGH_2 = 4, WIDE_2 = 8, SIDE_2 = 4);
 /* Warps side by side in a tile, and lanes of one; what a warp has of it. */
-enum { LANES_2 = 4, WARPS_ACROSS_2 = COLUMNS_2 / WIDE_2 / LANES_2 };
-enum { WARP_ROWS_2 = HIGH_2 * WARP / LANES_2, WARP_COLUMNS_2 = WIDE_2 * LANES_2 };
+CONSTANTS(LANES_2 = 4, WARPS_ACROSS_2 = COLUMNS_2 / WIDE_2 / LANES_2);
+CONSTANTS(WARP_ROWS_2 = HIGH_2 * WARP / LANES_2, WARP_COLUMNS_2 = WIDE_2 * LANES_2);
 
 /* The first row and column of a warp. */
 INLINE int warp_row_2(void)
@@ -314,7 +321,7 @@ INLINE int column_2(int c)
 }
 
 /* What the block has in shared memory: some rows, and the next; what the reduction reads for each. */
-enum { CHUNK_2 = 2 * THREADS };
+CONSTANTS(CHUNK_2 = 2 * THREADS);
 typedef struct __align__(16) Slices_2 {
     float rows[2][POINTS_2][CHUNK_2];
     float value_1[2][CHUNK_2];
@@ -381,7 +388,7 @@ INLINE void share_2(const Frame *f, int64_t i_first, Slices_2 *slices, int64_t c
     }
 }
 
-enum { SETS_2 = POINTS_2 / 4 + 1 };
+CONSTANTS(SETS_2 = POINTS_2 / 4 + 1);
 
 /* What rows are multiplied with: a lane's number of each 8 columns; and what the distances of a thread's columns begin with, for two
  * rows. */
@@ -608,10 +615,10 @@ INLINE void step_2(const Frame *f, int64_t i_first, int64_t i_end)
 }
 
 /* out[i] = sum[j](exp(-(0.5) * sum[d](pow(A[i,d] - B[j,d], 2))) * C[j]) */
-enum { ROWS_1 = 32, COLUMNS_1 = 64, DEPTH_1 = 8, STAGES_1 = 2, HIGH_1 = 4, WIDE_1 = 4, SIDE_1 = 4, PAD_1 = 4 };
+CONSTANTS(ROWS_1 = 32, COLUMNS_1 = 64, DEPTH_1 = 8, STAGES_1 = 2, HIGH_1 = 4, WIDE_1 = 4, SIDE_1 = 4, PAD_1 = 4);
 /* Threads one above the other and side by side in a tile, and lanes of a warp side by side. */
-enum { DOWN_1 = ROWS_1 / HIGH_1, ACROSS_1 = COLUMNS_1 / WIDE_1 };
-enum { LANES_1 = ACROSS_1 < 8 ? ACROSS_1 : 8, WARPS_ACROSS_1 = ACROSS_1 / LANES_1 };
+CONSTANTS(DOWN_1 = ROWS_1 / HIGH_1, ACROSS_1 = COLUMNS_1 / WIDE_1);
+CONSTANTS(LANES_1 = ACROSS_1 < 8 ? ACROSS_1 : 8, WARPS_ACROSS_1 = ACROSS_1 / LANES_1);
 
 /* Which of the tile's rows, or columns, is a thread's r-th: it has SIDE of them side by side, and then some further on. */
 INLINE int row_1(int r)
@@ -764,7 +771,7 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
     }
 }
 
-enum { ROWS_OWN_1 = ROWS_1 * DEPTH_1 / THREADS };
+CONSTANTS(ROWS_OWN_1 = ROWS_1 * DEPTH_1 / THREADS);
 
 /* Where those rows begin; whether one is not there. */
 INLINE int keep_rows_1(const Frame *f, Slices_1 *slices, const f32u *from[ROWS_OWN_1])
@@ -794,7 +801,7 @@ INLINE void copy_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t poi
         copy_f32(&slices->rows[stage][p][r + turn * (THREADS / DEPTH_1)], from[turn] + offset, 1);
 }
 
-enum { COLUMNS_OWN_1 = 1 };
+CONSTANTS(COLUMNS_OWN_1 = 1);
 
 /* Whether one of them is not there. */
 INLINE int keep_columns_1(Slices_1 *slices, const f32u *from[COLUMNS_OWN_1])

@@ -74,8 +74,15 @@ int matrix_product_status(const void *workspace, void *stream);
 /* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
 
+/* C++20 has no arithmetic between the constants of two enums. */
+#if __cplusplus > 201703L
+#define CONSTANTS(...) [[maybe_unused]] static constexpr int __VA_ARGS__
+#else
+#define CONSTANTS(...) enum { __VA_ARGS__ }
+#endif
+
 /* Threads of a block and of a warp, and how many blocks have registers at once. */
-enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 3 };
+CONSTANTS(THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 3);
 
 #define INLINE static __device__ __forceinline__
 
@@ -207,10 +214,10 @@ typedef struct Frame {
 __shared__ __align__(16) char block_memory[14080];
 
 /* out[i,k] = sum[j](A[i,j] * B[j,k]) */
-enum { ROWS_1 = 64, COLUMNS_1 = 64, DEPTH_1 = 8, STAGES_1 = 3, HIGH_1 = 8, WIDE_1 = 4, SIDE_1 = 4, PAD_1 = 4 };
+CONSTANTS(ROWS_1 = 64, COLUMNS_1 = 64, DEPTH_1 = 8, STAGES_1 = 3, HIGH_1 = 8, WIDE_1 = 4, SIDE_1 = 4, PAD_1 = 4);
 /* Threads one above the other and side by side in a tile, and lanes of a warp side by side. */
-enum { DOWN_1 = ROWS_1 / HIGH_1, ACROSS_1 = COLUMNS_1 / WIDE_1 };
-enum { LANES_1 = ACROSS_1 < 8 ? ACROSS_1 : 8, WARPS_ACROSS_1 = ACROSS_1 / LANES_1 };
+CONSTANTS(DOWN_1 = ROWS_1 / HIGH_1, ACROSS_1 = COLUMNS_1 / WIDE_1);
+CONSTANTS(LANES_1 = ACROSS_1 < 8 ? ACROSS_1 : 8, WARPS_ACROSS_1 = ACROSS_1 / LANES_1);
 
 /* Which of the tile's rows, or columns, is a thread's r-th: it has SIDE of them side by side, and then some further on. */
 INLINE int row_1(int r)
@@ -367,7 +374,7 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
     }
 }
 
-enum { ROWS_OWN_1 = ROWS_1 * DEPTH_1 / THREADS };
+CONSTANTS(ROWS_OWN_1 = ROWS_1 * DEPTH_1 / THREADS);
 
 /* Where those rows begin; whether one is not there. */
 INLINE int keep_rows_1(const Frame *f, Slices_1 *slices, const f32u *from[ROWS_OWN_1])
@@ -397,7 +404,7 @@ INLINE void copy_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t poi
         copy_f32(&slices->rows[stage][p][r + turn * (THREADS / DEPTH_1)], from[turn] + offset, 1);
 }
 
-enum { COLUMNS_OWN_1 = 1 };
+CONSTANTS(COLUMNS_OWN_1 = 1);
 
 /* Where it begins; whether it is not there. */
 INLINE int keep_columns_1(const Frame *f, Slices_1 *slices, const f32u *from[COLUMNS_OWN_1])

@@ -93,8 +93,15 @@ int narrow_attention_status(const void *workspace, void *stream);
 /* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
 
+/* C++20 has no arithmetic between the constants of two enums. */
+#if __cplusplus > 201703L
+#define CONSTANTS(...) [[maybe_unused]] static constexpr int __VA_ARGS__
+#else
+#define CONSTANTS(...) enum { __VA_ARGS__ }
+#endif
+
 /* Threads of a block and of a warp, and how many blocks have registers at once. */
-enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
+CONSTANTS(THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2);
 
 #ifndef __CUDACC_RTC__
 #include <math.h>
@@ -320,10 +327,10 @@ typedef struct Frame {
 __shared__ __align__(16) char block_memory[23584];
 
 /* tmp1[b,h,q,k] = where(@q >= @k, sum[d](A[b,h,q,d] * B[b,h,k,d]) * 0.125, -(inf)) */
-enum { ROWS_1 = 64, COLUMNS_1 = 32, DEPTH_1 = 32, STAGES_1 = 3, HIGH_1 = 2, WIDE_1 = 8 };
+CONSTANTS(ROWS_1 = 64, COLUMNS_1 = 32, DEPTH_1 = 32, STAGES_1 = 3, HIGH_1 = 2, WIDE_1 = 8);
 /* Warps side by side in a tile, and lanes of one; what a warp has of it. */
-enum { LANES_1 = 4, WARPS_ACROSS_1 = COLUMNS_1 / WIDE_1 / LANES_1 };
-enum { WARP_ROWS_1 = HIGH_1 * WARP / LANES_1, WARP_COLUMNS_1 = WIDE_1 * LANES_1 };
+CONSTANTS(LANES_1 = 4, WARPS_ACROSS_1 = COLUMNS_1 / WIDE_1 / LANES_1);
+CONSTANTS(WARP_ROWS_1 = HIGH_1 * WARP / LANES_1, WARP_COLUMNS_1 = WIDE_1 * LANES_1);
 
 /* The first row and column of a warp. */
 INLINE int warp_row_1(void)
@@ -347,7 +354,7 @@ INLINE int column_1(int c)
     return warp_column_1() + c / 2 * 8 + (int)threadIdx.x % LANES_1 * 2 + c % 2;
 }
 /* A line's chunks, and a chunk's points. */
-enum { CHUNK_1 = 16 / sizeof(bf16u), CHUNKS_1 = DEPTH_1 / CHUNK_1 };
+CONSTANTS(CHUNK_1 = 16 / sizeof(bf16u), CHUNKS_1 = DEPTH_1 / CHUNK_1);
 
 /* What the block has in shared memory: some slices of both operands, and where in its array each row and each column begins. */
 typedef struct __align__(16) Slices_1 {
@@ -486,7 +493,7 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
     }
 }
 
-enum { ROWS_OWN_1 = ROWS_1 * CHUNKS_1 / THREADS };
+CONSTANTS(ROWS_OWN_1 = ROWS_1 * CHUNKS_1 / THREADS);
 
 /* Where those rows begin; whether one has no place, or no 16-byte chunks. */
 INLINE int keep_rows_1(const Frame *f, Slices_1 *slices, const bf16u *from[ROWS_OWN_1])
@@ -516,7 +523,7 @@ INLINE void copy_rows_1(Slices_1 *slices, int stage, int64_t point, const bf16u 
         copy_line(to + turn * (THREADS / CHUNKS_1) * DEPTH_1, from[turn] + offset, 16);
 }
 
-enum { COLUMNS_OWN_1 = COLUMNS_1 * CHUNKS_1 / THREADS };
+CONSTANTS(COLUMNS_OWN_1 = COLUMNS_1 * CHUNKS_1 / THREADS);
 
 /* Where those columns begin; whether one has no place, or no 16-byte chunks. */
 INLINE int keep_columns_1(const Frame *f, Slices_1 *slices, const bf16u *from[COLUMNS_OWN_1])
@@ -616,11 +623,11 @@ INLINE void tile_1(const Frame *f, Slices_1 *slices, int64_t depth, float sums[H
 
 
 /* out[b,h,q,v] = sum[k](tmp3[b,h,q,k] * C[b,h,k,v]) / where(tmp4[b,h,q] == 0, 1, tmp4[b,h,q]) */
-enum { COLUMNS_5 = COLUMNS_1, DEPTH_5 = 64, HIGH_5 = HIGH_1, WIDE_5 = 16, FACTORS_5 = WIDE_1, LANES_5 = LANES_1,
-        PARTS_5 = 3 };
-enum { LINES_5 = COLUMNS_5, CHUNK_5 = 16 / sizeof(bf16u), CHUNKS_5 = DEPTH_5 / CHUNK_5 };
+CONSTANTS(COLUMNS_5 = COLUMNS_1, DEPTH_5 = 64, HIGH_5 = HIGH_1, WIDE_5 = 16, FACTORS_5 = WIDE_1, LANES_5 = LANES_1,
+        PARTS_5 = 3);
+CONSTANTS(LINES_5 = COLUMNS_5, CHUNK_5 = 16 / sizeof(bf16u), CHUNKS_5 = DEPTH_5 / CHUNK_5);
 /* A line of 8 chunks has all banks: so many lines do, and so many have their chunks in different orders. */
-enum { LINES_OF_BANKS_5 = CHUNKS_5 < 8 ? 8 / CHUNKS_5 : 1, ORDERS_5 = CHUNKS_5 < 8 ? CHUNKS_5 : 8 };
+CONSTANTS(LINES_OF_BANKS_5 = CHUNKS_5 < 8 ? 8 / CHUNKS_5 : 1, ORDERS_5 = CHUNKS_5 < 8 ? CHUNKS_5 : 8);
 
 /* What the block has of the values in shared memory, and where in its array each line begins. */
 typedef struct __align__(16) Slices_5 {

@@ -81,8 +81,15 @@ int narrow_maxsim_status(const void *workspace, void *stream);
 /* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
 
+/* C++20 has no arithmetic between the constants of two enums. */
+#if __cplusplus > 201703L
+#define CONSTANTS(...) [[maybe_unused]] static constexpr int __VA_ARGS__
+#else
+#define CONSTANTS(...) enum { __VA_ARGS__ }
+#endif
+
 /* Threads of a block and of a warp, and how many blocks have registers at once. */
-enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
+CONSTANTS(THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2);
 
 #ifndef INFINITY
 #define INFINITY (__int_as_float(0x7F800000))
@@ -538,7 +545,7 @@ __shared__ __align__(16) char block_memory[39440];
 
 /* A block that multiplies from a ring has more threads, in groups of four warps, and as much shared memory as its launch
  * says. */
-enum { GROUP = 4 * WARP, GROUPS = 3, RING_THREADS = GROUPS * GROUP };
+CONSTANTS(GROUP = 4 * WARP, GROUPS = 3, RING_THREADS = GROUPS * GROUP);
 
 #ifdef EINC_MODEL
 __shared__ __align__(1024) char ring_memory[230400];
@@ -547,10 +554,10 @@ extern __shared__ __align__(1024) char ring_memory[];
 #endif
 
 /* tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k])) */
-enum { ROWS_1 = 128, COLUMNS_1 = 64, DEPTH_1 = 32, STAGES_1 = 3, HIGH_1 = 8, WIDE_1 = 8 };
+CONSTANTS(ROWS_1 = 128, COLUMNS_1 = 64, DEPTH_1 = 32, STAGES_1 = 3, HIGH_1 = 8, WIDE_1 = 8);
 /* Warps side by side in a tile, and lanes of one; what a warp has of it. */
-enum { LANES_1 = 4, WARPS_ACROSS_1 = COLUMNS_1 / WIDE_1 / LANES_1 };
-enum { WARP_ROWS_1 = HIGH_1 * WARP / LANES_1, WARP_COLUMNS_1 = WIDE_1 * LANES_1 };
+CONSTANTS(LANES_1 = 4, WARPS_ACROSS_1 = COLUMNS_1 / WIDE_1 / LANES_1);
+CONSTANTS(WARP_ROWS_1 = HIGH_1 * WARP / LANES_1, WARP_COLUMNS_1 = WIDE_1 * LANES_1);
 
 /* The first row and column of a warp. */
 INLINE int warp_row_1(void)
@@ -574,7 +581,7 @@ INLINE int column_1(int c)
     return warp_column_1() + c / 2 * 8 + (int)threadIdx.x % LANES_1 * 2 + c % 2;
 }
 /* A line's chunks, and a chunk's points. */
-enum { CHUNK_1 = 16 / sizeof(bf16u), CHUNKS_1 = DEPTH_1 / CHUNK_1 };
+CONSTANTS(CHUNK_1 = 16 / sizeof(bf16u), CHUNKS_1 = DEPTH_1 / CHUNK_1);
 
 /* What the block has in shared memory: some slices of both operands, and where in its array each row and each column begins. */
 typedef struct __align__(16) Slices_1 {
@@ -713,7 +720,7 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
     }
 }
 
-enum { ROWS_OWN_1 = ROWS_1 * CHUNKS_1 / THREADS };
+CONSTANTS(ROWS_OWN_1 = ROWS_1 * CHUNKS_1 / THREADS);
 
 /* Where those rows begin; whether one has no place, or no 16-byte chunks. */
 INLINE int keep_rows_1(const Frame *f, Slices_1 *slices, const bf16u *from[ROWS_OWN_1])
@@ -743,7 +750,7 @@ INLINE void copy_rows_1(Slices_1 *slices, int stage, int64_t point, const bf16u 
         copy_line(to + turn * (THREADS / CHUNKS_1) * DEPTH_1, from[turn] + offset, 16);
 }
 
-enum { COLUMNS_OWN_1 = COLUMNS_1 * CHUNKS_1 / THREADS };
+CONSTANTS(COLUMNS_OWN_1 = COLUMNS_1 * CHUNKS_1 / THREADS);
 
 /* Where those columns begin; whether one has no place, or no 16-byte chunks. */
 INLINE int keep_columns_1(const Frame *f, Slices_1 *slices, const bf16u *from[COLUMNS_OWN_1])
@@ -969,8 +976,8 @@ INLINE void wgmma_bf16_128(float sums[64], uint64_t left, uint64_t right, int ad
 #endif
 
 /* tmp1[i,j,m] = max[n](sum[k](Q[i,j,k] * D[m,n,k])) */
-enum { LEFT_1 = 256, RIGHT_1 = 128, SLICE_1 = 64, POINTS_1 = 16, TALL_1 = LEFT_1 / 128, SUMS_1 = RIGHT_1 / 2 };
-enum { RING_STAGES_1 = 6, KEPT_1 = 2, LEFT_STAGES_1 = 2 * KEPT_1 };
+CONSTANTS(LEFT_1 = 256, RIGHT_1 = 128, SLICE_1 = 64, POINTS_1 = 16, TALL_1 = LEFT_1 / 128, SUMS_1 = RIGHT_1 / 2);
+CONSTANTS(RING_STAGES_1 = 6, KEPT_1 = 2, LEFT_STAGES_1 = 2 * KEPT_1);
 typedef float Sums_1[SUMS_1];
 
 /* What the block has in shared memory: slices of both operands, 128 bytes of contracted points of each line; or, of a side whose lines
