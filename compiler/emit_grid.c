@@ -6,17 +6,6 @@
 
 enum { BAND = 16 };    /* tiles of rows: some 264 blocks run at once on the largest cards, so that a plane of theirs is about square */
 
-void emit_grid_reserve(Emitter *e)
-{
-    static const char *const words[] = {
-        "team", "point", "points", "share", "warp", "apart", "frame", "launch", "stream", "workers", "THREADS", "WARP", "WARPS", "RESIDENT",
-        "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", "cudaStream_t", "keep_rounded", "block_memory",
-        "ring_memory", "GROUP", "GROUPS", "RING_THREADS", "EDGE", "skip", "carry", "share_at", "share_skip", NULL
-    };
-    for (int i = 0; words[i]; i++)
-        names_unique(&e->names, words[i]);
-}
-
 /* ---- launches ---- */
 
 const char *emit_kernel_name(Emitter *e, const char *what, int number)

@@ -318,7 +318,6 @@ void emit_grid_rank(Emitter *e);
 void emit_grid_step(Emitter *e, const char *name, const char *comment);
 
 /* emit_grid.c: the same for a grid of threads */
-void emit_grid_reserve(Emitter *e);                      /* first of all: words that its text has, so no name of the user's is one */
 void emit_grid_launch(Emitter *e, const Launch *launch);
 const char *emit_grid_run(Emitter *e, const EmittedUnit *unit);    /* the order of it all as text of the launcher */
 const char *emit_kernel_name(Emitter *e, const char *what, int number);
@@ -338,6 +337,7 @@ Argument *emit_given(const Emitter *e, const Index *index);              /* an e
 int64_t emit_static_extent(const Emitter *e, const Index *index);        /* a constant; -1 for none */
 
 /* emit_name.c */
+void emit_grid_reserve(Emitter *e);                      /* first of all: words that texts for CUDA have, so no name of the user's is one */
 bool emit_numbers(const char *name);                     /* whether a kernel may have name_1 of its own */
 
 /* emit_frame.c */

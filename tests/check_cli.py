@@ -196,6 +196,11 @@ def check_usage():
     bad(2, "no name for a C function", "compile", "ij->i", "--name", "9x")
     for name in ("printf", "main", "step_1"):
         bad(2, f"cannot be called '{name}'", "compile", "ij->i", "--name", name)
+    for name in ("min", "rsqrtf", "float4", "threadIdx", "clock64", "cudaMalloc", "__kernel", "time", "launch", "printf"):
+        bad(2, f"cannot be called '{name}': C, CUDA", "compile", "ij->i", "--target", "cuda:sm_90a", "--name", name)
+    for stem, name in (("min", "min_2"), ("cuda_sum", "kernel_cuda_sum")):
+        done = run("compile", "ij->i", "-o", stem + ".cu")
+        check(f"called '{name}'" in done.stderr.decode() and f"int {name}(" in open(stem + ".cu").read(), stem)
 
 
 def check_shapes():
