@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 
 #include "cuda.h"
@@ -221,6 +222,21 @@ int context_workers(einc_context *context)
 
 /* ---- targets ---- */
 
+enum { TARGETS_MOST = 32 };
+
+/* That of which only "cuda:", capital letters or the 'a' behind the number was forgotten; else one that is spelt nearly so. */
+static const char *nearest_target(const char *name, const char *const *names, size_t count)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; i < count; i++) {
+        const char *colon = strchr(names[i], ':'), *architecture = colon ? colon + 1 : names[i];
+        const char *same = !strncasecmp(names[i], name, length) ? names[i] : !strncasecmp(architecture, name, length) ? architecture : NULL;
+        if (same && (!same[length] || !strcmp(same + length, "a")))
+            return names[i];
+    }
+    return diag_nearest(name, length, names, count);
+}
+
 const Target *context_target(einc_context *context, const char *name)
 {
     if (!name || !strcmp(name, "native"))
@@ -228,16 +244,18 @@ const Target *context_target(einc_context *context, const char *name)
     const Target *target = target_find(name);
     if (target)
         return target;
-    const char *names[32];
+    const char *names[TARGETS_MOST];
     size_t count = 0;
     char list[512] = "";
     for (int grid = 0; grid < 2; grid++)
-        for (const Target *t = grid ? grid_targets : targets; t->name && count < 32; t++) {
+        for (const Target *t = grid ? grid_targets : targets; t->name && count < TARGETS_MOST; t++) {
             names[count++] = t->name;
             snprintf(list + strlen(list), sizeof list - strlen(list), " %s", t->name);
         }
-    const char *near = diag_nearest(name, strlen(name), names, count);
+    const char *near = nearest_target(name, names, count);
+    bool any_gpu = !strcmp(name, "cuda");
     context_fail(context, EINC_USAGE, "error: there is no target '%s'\nhint: %s%s%sthe targets are native%s", name,
-                 near ? "did you mean '" : "", near ? near : "", near ? "'? " : "", list);
+                 near ? "did you mean '" : any_gpu ? "name the GPU's, such as cuda:sm_90a of an H100; 'einc run --device cuda' takes that of "
+                                                      "the one that is here; " : "", near ? near : "", near ? "'? " : "", list);
     return NULL;
 }

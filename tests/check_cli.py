@@ -178,7 +178,14 @@ def check_usage():
     bad(2, "there is no target 'avx3'", "run", *product, "--target", "avx3")
     bad(6, "CUDA", "bench", "ij->i", "-d", "i=3,j=4", "--device", "cuda")
     bad(6, "CUDA", "bench", "ij->i", "-d", "i=3,j=4", "--target", "cuda:sm_90a")
-    bad(2, "there is no target 'cuda:sm_90'", "compile", "ij->i", "--target", "cuda:sm_90")
+    for target in ("cuda:sm_90", "sm_90a", "sm_90", "CUDA:SM_90A"):
+        bad(2, [f"there is no target '{target}'", "did you mean 'cuda:sm_90a'?"], "compile", "ij->i", "--target", target)
+    for target in ("cuda", "avx2,cuda"):
+        bad(2, ["there is no target 'cuda'", "hint: name the GPU's, such as cuda:sm_90a"], "compile", "ij->i", "--target", target)
+    for output in ("x.so", "x.o", "x.c", "x.h"):
+        bad(2, [f"-o {output}: what is written is CUDA C++", "hint: '-o x.cu', which nvcc"], "compile", "ij->i", "--target", "cuda:sm_80", "-o", output)
+    bad(2, ["-o x.so: what is written is C", "hint: '-o x.c'"], "compile", "ij->i", "-o", "x.so")
+    bad(2, "did you mean 'avx512'?", "compile", "ij->i", "--target", "AVX512")
     bad(2, "is not for --device cpu", "compile", "ij->i", "--target", "cuda:sm_80", "--device", "cpu")
     bad(2, "alone in their file", "compile", "ij->i", "--target", "portable,cuda:sm_80")
     bad(2, "--emit-main", "compile", "ij->i", "--target", "cuda:sm_80", "--emit-main")
