@@ -37,6 +37,13 @@ int cuda_fail(einc_context *context, CudaDevice *device, int error, const char *
                         what, name, error, device->number);
 }
 
+int cuda_fail_kernel(const einc_kernel *kernel, CudaDevice *device, int error, const char *what)
+{
+    char text[800];
+    snprintf(text, sizeof text, "%s, for '%.200s'", what, kernel->source.text);
+    return cuda_fail(kernel->context, device, error, text);
+}
+
 static int fail_missing(einc_context *context, const char *what)
 {
     return context_fail(context, EINC_NO_COMPILER, "error: no kernel for CUDA can run here: %s\nhint: without --device cuda, it runs on "

@@ -31,9 +31,12 @@ typedef struct DeviceCall {
     bool owns_workspace;
 } DeviceCall;
 
-static int fail(const DeviceCall *call, int error, const char *what)
+/* With the kernel's name between the words. */
+static int fail(const DeviceCall *call, int error, const char *before, const char *after)
 {
-    return cuda_fail(call->kernel->context, call->device, error, what);
+    char text[400];
+    snprintf(text, sizeof text, "%s%.200s%s", before, call->kernel->options.name, after);
+    return cuda_fail_kernel(call->kernel, call->device, error, text);
 }
 
 /* Of a launch, or of what came of those that were made. */
@@ -47,11 +50,11 @@ static int fail_kernel(const DeviceCall *call, int error, const char *what)
     if (last >= 0)
         shared += (int)call->compiled->unit->work[last].asked_bytes;
     if (last >= 0)
-        snprintf(text, sizeof text, "%s%s with %u block%s of %u threads and %d bytes of shared memory, for '%.200s'", what,
-                 call->compiled->unit->work[last].kernel, blocks, blocks == 1 ? "" : "s", threads, shared, call->kernel->source.text);
+        snprintf(text, sizeof text, "%s%.300s with %u block%s of %u threads and %d bytes of shared memory", what,
+                 call->compiled->unit->work[last].kernel, blocks, blocks == 1 ? "" : "s", threads, shared);
     else
-        snprintf(text, sizeof text, "%sthe kernels of '%.200s'", what, call->kernel->source.text);
-    return fail(call, error, text);
+        snprintf(text, sizeof text, "%sthe launches of %.300s", what, call->kernel->options.name);
+    return cuda_fail_kernel(call->kernel, call->device, error, text);
 }
 
 /* ---- memory of the device ---- */
@@ -61,7 +64,7 @@ static int take(const DeviceCall *call, CudaAddress *memory, size_t bytes, const
 {
     int error = !bytes ? 0 : call->device->pools ? call->driver->alloc_in_order(memory, bytes, call->stream)
                                                  : call->driver->alloc(memory, bytes);
-    return error ? fail(call, error, what) : EINC_OK;
+    return error ? fail(call, error, what, "") : EINC_OK;
 }
 
 static void give_back(const DeviceCall *call, CudaAddress memory)
@@ -100,12 +103,12 @@ static int copy_in(DeviceCall *call, uint64_t *words)
         array->bytes = span_of(slot, words, &below);
         array->host = (char *)(uintptr_t)words[slot->at] - below;
         array->output = slot->kind == SLOT_OUTPUT;
-        int status = take(call, &array->device, array->bytes, "memory for an array");
+        int status = take(call, &array->device, array->bytes, "memory for an array of ");
         if (status)
             return status;
         int error = array->bytes ? call->driver->copy_in(array->device, array->host, array->bytes, call->stream) : 0;
         if (error)
-            return fail(call, error, "an array cannot be copied to the device");
+            return fail(call, error, "an array of ", " cannot be copied to the device");
         words[slot->at] = array->device + below;
     }
     return EINC_OK;
@@ -117,10 +120,10 @@ static int copy_out(const DeviceCall *call)
         const Staged *array = &call->arrays[i];
         int error = array->output && array->bytes ? call->driver->copy_out(array->host, array->device, array->bytes, call->stream) : 0;
         if (error)
-            return fail(call, error, "a result cannot be copied from the device");
+            return fail(call, error, "a result of ", " cannot be copied from the device");
     }
     int error = call->driver->wait(call->stream);
-    return error ? fail(call, error, "the results do not come") : EINC_OK;
+    return error ? fail(call, error, "the results of ", " do not come") : EINC_OK;
 }
 
 /* ---- work ---- */
@@ -142,7 +145,7 @@ static int clear(void *user, void *at, size_t bytes)
 {
     const DeviceCall *call = user;
     int error = bytes ? call->driver->clear((CudaAddress)(uintptr_t)at, 0, bytes, call->stream) : 0;
-    return error ? fail(call, error, "the workspace cannot be cleared") : 0;
+    return error ? fail(call, error, "the workspace of ", " cannot be cleared") : 0;
 }
 
 /* The bytes of workspace for so many blocks; what is no size is an expression's fault. */
@@ -170,7 +173,7 @@ static int reserve(DeviceCall *call, int most)
     }
     call->workspace_bytes = (size_t)bytes;
     call->owns_workspace = true;
-    return take(call, &call->workspace, call->workspace_bytes, "memory for the workspace");
+    return take(call, &call->workspace, call->workspace_bytes, "memory for the workspace of ");
 }
 
 /* The caller's workspace: grid_run() makes of it what it can. */

@@ -39,6 +39,9 @@ typedef struct CudaCode {
 /* EINC_FAILED, after context_fail() with the error's name. An error that leaves the device's context without use is noted. */
 int cuda_fail(einc_context *context, CudaDevice *device, int error, const char *what);
 
+/* The same of a kernel, with its expression. */
+int cuda_fail_kernel(const einc_kernel *kernel, CudaDevice *device, int error, const char *what);
+
 /* Makes a device's context this thread's, until cuda_leave(). EINC_OK, or another status after context_fail(). */
 int cuda_enter(einc_context *context, CudaDevice *device);
 void cuda_leave(const einc_context *context);

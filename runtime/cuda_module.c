@@ -21,27 +21,30 @@ struct CudaModule {
 /* ---- compiling ---- */
 
 /* NVRTC's log, as far as there is room for it. */
-static int fail_compile(einc_context *context, const Nvrtc *nvrtc, void *program)
+static int fail_compile(const einc_kernel *kernel, void *program)
 {
+    const Nvrtc *nvrtc = &kernel->context->cuda->nvrtc;
     size_t bytes = 0;
     char *log = nvrtc->log_size(program, &bytes) || !bytes ? NULL : calloc(1, bytes + 1);
     if (log && nvrtc->log(program, log))
         *log = 0;
-    context_fail(context, EINC_FAILED, "error: NVRTC does not compile the kernel:\n%s", log ? log : "");
+    context_fail(kernel->context, EINC_FAILED, "error: NVRTC does not compile %s, for '%.200s':\n%s", kernel->options.name,
+                 kernel->source.text, log ? log : "");
     free(log);
     return EINC_FAILED;
 }
 
 /* Code ("sm_90a"), or text that the driver compiles ("compute_90"). To be freed; NULL after context_fail(). */
-static char *make_image(einc_context *context, void *program, const char *architecture, size_t *bytes)
+static char *make_image(const einc_kernel *kernel, void *program, const char *architecture, size_t *bytes)
 {
+    einc_context *context = kernel->context;
     const Nvrtc *nvrtc = &context->cuda->nvrtc;
     bool text = !strncmp(architecture, "compute", strlen("compute"));
     char option[64];
     snprintf(option, sizeof option, "--gpu-architecture=%s", architecture);
     if (nvrtc->compile(program, 2, (const char *[]){ option, STANDARD }) ||
         (text ? nvrtc->ptx_size : nvrtc->cubin_size)(program, bytes)) {
-        fail_compile(context, nvrtc, program);
+        fail_compile(kernel, program);
         return NULL;
     }
     char *image = calloc(1, *bytes + 1);
@@ -64,7 +67,7 @@ static char *compile_unit(einc_context *context, const CudaModule *module, const
     if (unit && context->cuda->nvrtc.create(&program, unit->source, module->kernel->options.name, 0, NULL, NULL))
         context_fail(context, EINC_FAILED, "error: NVRTC does not take the kernel's text");
     else if (unit)
-        image = make_image(context, program, architecture, bytes);
+        image = make_image(module->kernel, program, architecture, bytes);
     if (program)
         context->cuda->nvrtc.destroy(&program);
     arena_free(&arena);
@@ -90,15 +93,15 @@ static char *find_image(einc_context *context, const CudaModule *module, const c
 
 /* ---- loading ---- */
 
-static int fail_load(einc_context *context, CudaDevice *device, int error)
+static int fail_load(const einc_kernel *kernel, CudaDevice *device, int error)
 {
-    const Cuda *cuda = context->cuda;
-    char what[200];
+    const Cuda *cuda = kernel->context->cuda;
+    char what[400];
     bool newer = cuda->nvrtc_version / 100 > cuda->driver_version / 1000;
-    snprintf(what, sizeof what, newer ? "the kernel's code cannot be loaded (libnvrtc.so is of CUDA %d, the driver of CUDA %d)"
-                                      : "the kernel's code cannot be loaded",
-             cuda->nvrtc_version / 100, cuda->driver_version / 1000);
-    return cuda_fail(context, device, error, what);
+    snprintf(what, sizeof what, newer ? "the code of %.200s cannot be loaded (libnvrtc.so is of CUDA %d, the driver of CUDA %d)"
+                                      : "the code of %.200s cannot be loaded",
+             kernel->options.name, cuda->nvrtc_version / 100, cuda->driver_version / 1000);
+    return cuda_fail_kernel(kernel, device, error, what);
 }
 
 static int load(einc_context *context, const CudaModule *module, CudaDevice *device, const char *image, CudaCode *code)
@@ -106,14 +109,14 @@ static int load(einc_context *context, const CudaModule *module, CudaDevice *dev
     const CudaDriver *driver = &context->cuda->driver;
     int error = driver->module_load(&code->module, image);
     if (error)
-        return fail_load(context, device, error);
+        return fail_load(module->kernel, device, error);
     for (int w = 0; w < module->unit->work_count; w++) {
         const char *kernel = module->unit->work[w].kernel;
         error = kernel ? driver->module_function(&code->functions[w], code->module, kernel) : 0;
         if (!error && module->unit->work[w].asked_bytes)
             error = driver->function_set(code->functions[w], CUDA_MORE_SHARED_BYTES, (int)module->unit->work[w].asked_bytes);
         if (error)
-            return cuda_fail(context, device, error, kernel);
+            return cuda_fail_kernel(module->kernel, device, error, kernel);
     }
     return EINC_OK;
 }
@@ -124,10 +127,10 @@ static int load_beside_captures(einc_context *context, const CudaModule *module,
     const CudaDriver *driver = &context->cuda->driver;
     int mode = CUDA_CAPTURE_RELAXED, error = driver->capture_mode(&mode);
     if (error)
-        return fail_load(context, device, error);
+        return fail_load(module->kernel, device, error);
     int status = load(context, module, device, image, code);
     error = driver->capture_mode(&mode);
-    return status || !error ? status : fail_load(context, device, error);
+    return status || !error ? status : fail_load(module->kernel, device, error);
 }
 
 static CudaCode *load_new(einc_context *context, CudaModule *module, CudaDevice *device)

@@ -140,13 +140,16 @@ def check_failures(folder):
     done = run(folder, *words, EINC_CACHE_DIR=os.path.join(folder, 'cache0'))
     expect(done.returncode == 0, 'without a failure', done)
     most = max(calls for calls, kept in last_log(folder))
-    said = ''
+    said = run(folder, *words, CUDA_STANDIN_CC='false', EINC_CACHE_DIR=os.path.join(folder, 'uncompiled')).stderr
     for number in range(1, most + 1):
         done = run(folder, *words, CUDA_STANDIN_FAIL=str(number), EINC_CACHE_DIR=os.path.join(folder, 'cache%d' % number))
         said += done.stderr
         expect((done.returncode in (1, 6) and done.stderr.startswith('error: ')) or (done.returncode == 0 and number == most), 'call', number, 'fails', done)    # the last lets go of the module
         expect(all(kept == 0 for calls, kept in last_log(folder)), 'call', number, 'fails, and something is kept')
-    for words in ('einc_kernel_launch_1 with 3 blocks of 128 threads and ', ' bytes of shared memory, for \'W[y[t],h] -> [t] | softmax t\''):
+    of = ", for 'W[y[t],h] -> [t] | softmax t'"
+    for words in ('einc_kernel_launch_1 with 3 blocks of 128 threads and ', ' bytes of shared memory' + of, 'NVRTC does not compile einc_kernel' + of,
+                  'the code of einc_kernel cannot be loaded' + of, 'memory for an array of einc_kernel' + of,
+                  'memory for the workspace of einc_kernel' + of, 'the workspace of einc_kernel cannot be cleared' + of):
         expect(words in said, 'no failure names', words, said)
     return most
 
@@ -185,7 +188,7 @@ def main():
     check_bench(folder)
     failed = check_failures(folder)
     shutil.rmtree(folder)
-    print('%d runs, %d calls that fail, %d wrong' % (len(RUNS) + 8, failed, bad))
+    print('%d runs, %d calls that fail, %d wrong' % (len(RUNS) + 9, failed, bad))
     return bad > 0
 
 
