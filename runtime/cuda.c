@@ -21,20 +21,20 @@ static bool loses_context(int error)
     return false;
 }
 
-static const char *error_name(const Cuda *cuda, int error)
+static const char *error_name(const CudaDriver *driver, int error)
 {
     const char *name = NULL;
-    return cuda->driver.error_name(error, &name) || !name ? "an unknown error" : name;
+    return driver->error_name(error, &name) || !name ? "an unknown error" : name;
 }
 
 int cuda_fail(einc_context *context, CudaDevice *device, int error, const char *what)
 {
-    const char *name = error_name(context->cuda, error);
+    const char *name = error_name(&context->cuda->driver, error);
     if (!loses_context(error))
         return context_fail(context, EINC_FAILED, "error: CUDA: %s: %s (%d)", what, name, error);
     device->lost = error;
-    return context_fail(context, EINC_FAILED, "error: CUDA: %s: %s (%d)\nhint: device %d serves this process no more: start another",
-                        what, name, error, device->number);
+    return context_fail(context, EINC_FAILED, "error: CUDA: %s: %s (%d)\nhint: device %d serves this process no more: start another "
+                        "process", what, name, error, device->number);
 }
 
 int cuda_fail_kernel(const einc_kernel *kernel, CudaDevice *device, int error, const char *what)
@@ -46,8 +46,19 @@ int cuda_fail_kernel(const einc_kernel *kernel, CudaDevice *device, int error, c
 
 static int fail_missing(einc_context *context, const char *what)
 {
-    return context_fail(context, EINC_NO_COMPILER, "error: no kernel for CUDA can run here: %s\nhint: without --device cuda, it runs on "
-                        "this CPU", what);
+    return context_fail(context, EINC_NO_COMPILER, "error: no kernel for CUDA can run here: %s\nhint: without --device cuda and a target "
+                        "for CUDA, it runs on this CPU", what);
+}
+
+/* Of a call without which no device is known: what the driver itself says. */
+static int fail_driver(einc_context *context, const CudaDriver *driver, const char *call, int error)
+{
+    char what[300];
+    const char *words = NULL;
+    if (driver->error_string(error, &words) || !words)
+        words = "the driver does not say why";
+    snprintf(what, sizeof what, "%s() fails: %.150s: %s (%d)", call, words, error_name(driver, error), error);
+    return fail_missing(context, what);
 }
 
 /* ---- architectures ---- */
@@ -119,9 +130,12 @@ static int find_devices(einc_context *context, const Cuda *libraries, Cuda **mad
 {
     const CudaDriver *driver = &libraries->driver;
     int list[ARCHITECTURES_MAX], known = 0, count = 0, error = driver->init(0);
+    const char *call = error ? "cuInit" : "cuDeviceGetCount";
     if (!error)
         error = driver->device_count(&count);
-    if (error || count < 1)
+    if (error && error != CUDA_NO_DEVICE)
+        return fail_driver(context, driver, call, error);
+    if (count < 1)
         return fail_missing(context, "the driver finds no device");
     if (libraries->nvrtc.architecture_count(&known) || known > ARCHITECTURES_MAX || libraries->nvrtc.architectures(list))
         return context_fail(context, EINC_FAILED, "error: NVRTC does not say what it compiles for");
@@ -137,7 +151,7 @@ static int find_devices(einc_context *context, const Cuda *libraries, Cuda **mad
         error = ask_device(driver, device);
         if (error)
             return context_fail(context, EINC_FAILED, "error: CUDA: device %d cannot be asked what it is: %s (%d)", d,
-                                error_name(cuda, error), error);
+                                error_name(driver, error), error);
         device->compiled = newest_architecture(device, list, known);
         device->own = device->compiled == device->architecture && cuda->nvrtc_version >= NVRTC_OWN;
         device->target = best_target(device);
@@ -151,14 +165,18 @@ static int find_libraries(einc_context *context, Cuda *cuda)
 {
     int major = 0, minor = 0;
     const char *missing = cuda_driver_load(&cuda->driver);
-    if (!missing && (cuda->driver.driver_version(&cuda->driver_version) || cuda->driver_version < DRIVER_LEAST))
+    int error = missing ? 0 : cuda->driver.driver_version(&cuda->driver_version);
+    if (error)
+        return fail_driver(context, &cuda->driver, "cuDriverGetVersion", error);
+    if (!missing && cuda->driver_version < DRIVER_LEAST)
         missing = "the driver is too old: install one for CUDA 11.7 or later";
     if (!missing)
         missing = nvrtc_load(&cuda->nvrtc, cuda->driver_version / 1000);
     if (missing)
         return fail_missing(context, missing);
-    if (!cuda->nvrtc.version(&major, &minor))
-        cuda->nvrtc_version = 100 * major + minor;
+    if (cuda->nvrtc.version(&major, &minor))
+        return fail_missing(context, "libnvrtc.so does not say which version it is");
+    cuda->nvrtc_version = 100 * major + minor;
     return cuda->nvrtc_version >= NVRTC_LEAST ? EINC_OK
            : fail_missing(context, "libnvrtc.so is too old: install that of CUDA 11.7 or later");
 }
@@ -224,7 +242,7 @@ int cuda_enter(einc_context *context, CudaDevice *device)
     if (device->lost)
         return context_fail(context, EINC_FAILED, "error: CUDA: device %d serves this process no more since an earlier call failed: %s "
                             "(%d)\nhint: start another process",
-                            device->number, error_name(cuda, device->lost), device->lost);
+                            device->number, error_name(&cuda->driver, device->lost), device->lost);
     int error = device->context ? 0 : retain(cuda, device);
     if (!error)
         error = cuda->driver.context_push(device->context);

@@ -11,6 +11,7 @@ typedef uint64_t CudaAddress;    /* on the device */
 enum { CUDA_MULTIPROCESSORS = 16, CUDA_MAJOR = 75, CUDA_MINOR = 76, CUDA_MEMORY_POOLS = 115 };    /* attributes of a device */
 enum { CUDA_SHARED_BYTES = 1, CUDA_MORE_SHARED_BYTES = 8 };   /* of a function: what it has itself, and what launches may add */
 
+enum { CUDA_NO_DEVICE = 100 };    /* an error */
 enum { CUDA_CAPTURE_RELAXED = 2 };    /* how streams are captured: meanwhile a thread may load */
 
 /* name, what the library calls it, parameters; each returns 0, or what went wrong. */
@@ -40,7 +41,8 @@ enum { CUDA_CAPTURE_RELAXED = 2 };    /* how streams are captured: meanwhile a t
     X(clear, "cuMemsetD8Async", (CudaAddress at, unsigned char value, size_t bytes, void *stream))                             \
     X(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))                                                          \
     X(wait, "cuStreamSynchronize", (void *stream))                                                                             \
-    X(error_name, "cuGetErrorName", (int error, const char **name))
+    X(error_name, "cuGetErrorName", (int error, const char **name))                                                            \
+    X(error_string, "cuGetErrorString", (int error, const char **words))
 
 /* Likewise, but NULL where the driver is too old for them. */
 #define CUDA_OPTIONAL(X)                                                                                                       \

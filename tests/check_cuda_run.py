@@ -123,6 +123,27 @@ def check_missing(folder):
     last_log(folder)
 
 
+def check_unfit(folder):
+    """Drivers, compilers and devices that are too old, or of which a call fails before a device is known."""
+    words = ['ij,jk->ik', *operands(folder, RUNS[0][1]), '--device', 'cuda']
+    cases = [({'CUDA_STANDIN_NVRTC': '1106'}, 'libnvrtc.so is too old: install that of CUDA 11.7 or later'),
+             ({'CUDA_STANDIN_DRIVER': '11060'}, 'the driver is too old: install one for CUDA 11.7 or later'),
+             ({'CUDA_STANDIN_DEVICES': '75'}, 'no device has a compute capability of 8.0 or more'),
+             ({'CUDA_STANDIN_DEVICES': ''}, 'the driver finds no device'),
+             ({'CUDA_STANDIN_FAIL': '1'}, 'cuDriverGetVersion() fails: unknown error: CUDA_ERROR_UNKNOWN (999)'),
+             ({'CUDA_STANDIN_FAIL': '2'}, 'cuInit() fails: unknown error: CUDA_ERROR_UNKNOWN (999)'),
+             ({'CUDA_STANDIN_FAIL': '3'}, 'cuDeviceGetCount() fails: unknown error: CUDA_ERROR_UNKNOWN (999)')]
+    for lacking, said in (('cuMemAllocAsync', 'libcuda.so.1 is too old: install a driver'), ('nvrtcGetCUBIN', 'libnvrtc.so is too old: install')):
+        older = os.path.join(folder, lacking)
+        os.makedirs(older)
+        build_standins(older, '-D%s=lacking' % lacking)
+        cases.append(({'LD_LIBRARY_PATH': older}, said))
+    for setting, said in cases:
+        done = run(folder, *words, libraries='LD_LIBRARY_PATH' not in setting, **setting)
+        expect(done.returncode == 6 and 'error: no kernel for CUDA can run here: ' + said in done.stderr and 'hint:' in done.stderr, setting, done)
+        expect(all(kept == 0 for calls, kept in last_log(folder)), setting, 'something is kept')
+
+
 def check_tensors(folder):
     """Tensors of devices in the C API: tests/cuda_main.c."""
     program = os.path.abspath(os.path.join(os.environ.get('BUILD', 'build'), 'tests', 'cuda_main'))
@@ -169,11 +190,11 @@ def check_bench(folder):
         expect(all(kept == 0 for calls, kept in last_log(folder)), 'bench, call', number, 'fails, and something is kept')
 
 
-def build_standins(folder):
+def build_standins(folder, *options):
     """Both libraries, in a folder for LD_LIBRARY_PATH."""
     for source, library in (('cuda_standin.c', 'libcuda.so.1'), ('cuda_standin_nvrtc.c', 'libnvrtc.so.13')):
         subprocess.run([os.environ.get('CC', 'cc').split()[0], '-std=gnu11', '-Wall', '-Wextra', '-Werror', '-shared', '-fPIC',
-                        '-fvisibility=hidden', os.path.join(HERE, source), '-o', os.path.join(folder, library), '-ldl', '-lpthread'], check=True)
+                        '-fvisibility=hidden', *options, os.path.join(HERE, source), '-o', os.path.join(folder, library), '-ldl', '-lpthread'], check=True)
 
 
 def main():
@@ -184,11 +205,12 @@ def main():
     build_standins(folder)
     check_results(folder)
     check_missing(folder)
+    check_unfit(folder)
     check_tensors(folder)
     check_bench(folder)
     failed = check_failures(folder)
     shutil.rmtree(folder)
-    print('%d runs, %d calls that fail, %d wrong' % (len(RUNS) + 9, failed, bad))
+    print('%d runs, %d calls that fail, %d wrong' % (len(RUNS) + 18, failed, bad))
     return bad > 0
 
 

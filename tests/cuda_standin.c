@@ -3,6 +3,7 @@
  * before; a stream that is captured makes a graph.
  *
  *     CUDA_STANDIN_DEVICES=90,80   the devices' architectures; 90 alone without it
+ *     CUDA_STANDIN_DRIVER=11060    the version of CUDA that the driver is of; 13000 without it
  *     CUDA_STANDIN_LOST=1          kernels fail with an error after which the process has the device no more
  *     CUDA_STANDIN_POOLS=0         the devices take memory at once only, not in a stream's order
  *
@@ -16,7 +17,7 @@
 #include "cuda_map.h"
 #include "cuda_standin.h"
 
-enum { BAD_VALUE = 1, NO_MEMORY = 2, NO_IMAGE = 200, NO_CONTEXT = 201, BAD_HANDLE = 400, NOT_FOUND = 500, LOST = 700,
+enum { BAD_VALUE = 1, NO_MEMORY = 2, NO_DEVICE = 100, NO_IMAGE = 200, NO_CONTEXT = 201, BAD_HANDLE = 400, NOT_FOUND = 500, LOST = 700,
        NOT_IN_CAPTURE = 900 };
 enum { RELAXED = 2 };
 enum { MEMORIES = 256, PAGE = 4096, DEVICES_MAX = 4, DEPTH = 8 };
@@ -112,8 +113,7 @@ __attribute__((visibility("default"))) int standin_kept(void)
 
 /* ---- devices and contexts ---- */
 
-CALL(cuInit, unsigned flags) { (void)flags; BEGIN; return 0; }
-CALL(cuDriverGetVersion, int *version) { BEGIN; *version = 13000; return 0; }
+CALL(cuInit, unsigned flags) { (void)flags; BEGIN; return device_count ? 0 : NO_DEVICE; }
 CALL(cuDeviceGetCount, int *count) { BEGIN; *count = device_count; return 0; }
 CALL(cuDeviceGet, int *device, int number) { BEGIN; *device = number; return 0; }
 CALL(cuDeviceGetName, char *name, int bytes, int device) { HOLD; snprintf(name, (size_t)bytes, "stand-in %d", device); return 0; }
@@ -122,6 +122,20 @@ CALL(cuGetErrorName, int error, const char **name)
 {
     *name = error == FAILED ? "CUDA_ERROR_UNKNOWN" : error == LOST ? "CUDA_ERROR_ILLEGAL_ADDRESS"
             : error == NOT_IN_CAPTURE ? "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED" : "CUDA_ERROR";
+    return 0;
+}
+
+CALL(cuDriverGetVersion, int *version)
+{
+    BEGIN;
+    const char *text = getenv("CUDA_STANDIN_DRIVER");
+    *version = text ? atoi(text) : 13000;
+    return 0;
+}
+
+CALL(cuGetErrorString, int error, const char **words)
+{
+    *words = error == FAILED ? "unknown error" : "an error";
     return 0;
 }
 
