@@ -177,7 +177,8 @@ def check_usage():
     bad(2, "needs a value", "run", *product, "-d")
     bad(2, "there is no target 'avx3'", "run", *product, "--target", "avx3")
     bad(6, "CUDA", "bench", "ij->i", "-d", "i=3,j=4", "--device", "cuda")
-    bad(6, "CUDA", "bench", "ij->i", "-d", "i=3,j=4", "--target", "cuda:sm_90a")
+    bad(6, ["CUDA", "without --device cuda and a target for CUDA, it runs on this CPU"], "bench", "ij->i", "-d", "i=3,j=4", "--target",
+        "cuda:sm_90a")
     for target in ("cuda:sm_90", "sm_90a", "sm_90", "CUDA:SM_90A"):
         bad(2, [f"there is no target '{target}'", "did you mean 'cuda:sm_90a'?"], "compile", "ij->i", "--target", target)
     for target in ("cuda", "avx2,cuda"):

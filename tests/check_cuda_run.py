@@ -89,6 +89,7 @@ def check_results(folder):
         expect(all(kept == 0 for calls, kept in last_log(folder)), text, 'something is kept')
     done = run(folder, RING[0], *operands(folder, RING[1], RING[0]), '--device', 'cuda', CUDA_STANDIN_LOST='1')
     expect('ring_1 with 1 block of 384 threads and' in done.stderr, 'a ring', done)
+    expect('hint: device 0 serves this process no more: start another process' in done.stderr, 'a lost device', done)
     last_log(folder)
     done = run(folder, RING[0], *operands(folder, RING[1], RING[0]), '--device', 'cuda', '--check', CUDA_STANDIN_NVRTC='1108')
     expect(done.returncode == 0 and 'all right' in done.stderr, 'a compiler that does not know what only the device has', done)
@@ -161,7 +162,7 @@ def check_failures(folder):
     done = run(folder, *words, EINC_CACHE_DIR=os.path.join(folder, 'cache0'))
     expect(done.returncode == 0, 'without a failure', done)
     most = max(calls for calls, kept in last_log(folder))
-    said = run(folder, *words, CUDA_STANDIN_CC='false', EINC_CACHE_DIR=os.path.join(folder, 'uncompiled')).stderr
+    said = run(folder, *words, CUDA_STANDIN_CC='cat > /dev/null; false', EINC_CACHE_DIR=os.path.join(folder, 'uncompiled')).stderr
     for number in range(1, most + 1):
         done = run(folder, *words, CUDA_STANDIN_FAIL=str(number), EINC_CACHE_DIR=os.path.join(folder, 'cache%d' % number))
         said += done.stderr
