@@ -224,6 +224,7 @@ POINTS_FAULTS = [
     ('a part goes on to the last point', DEEP_LINES, r's/depth = deep_end - deep_first/depth = f->extent_deep - deep_first/'),
 ]
 TILE_FAULTS = [
+    ('shared memory ends before slices do, and a ring\'s is beside it', NARROW, r's/block_memory\[([0-9]+)\]/block_memory[\1 \/ 2]/'),
     ('copies are not waited for', MAXSIM, r's/copies_wait<[^;]*;//g'),
     ('the last ones are not waited for', NARROW, r's/copies_wait<STAGES_1 - 2>/copies_wait<STAGES_1 - 1>/g'),
     ('only one\'s own copies are', MAXSIM, r's/(copies_wait<STAGES_1 - 2>\(\);\n *)__syncthreads\(\);/\1/'),

@@ -42,6 +42,6 @@ name_kernels() {
         echo "extern \"C\" size_t frame_bytes_$kernel() { return frame_bytes($kernel); }"
     done
 }
-spoil | name_kernels | compile -xc++ -include "${CUDA_EMULATOR:-$here/cuda_emulator.h}" -c - -o "$2.o"
+{ spoil; echo "__shared__ char behind_all_arrays;"; } | name_kernels | compile -xc++ -include "${CUDA_EMULATOR:-$here/cuda_emulator.h}" -c - -o "$2.o"
 "${CXX:-g++}" -shared "$2.o" -o "$2"
 rm "$2.o"

@@ -2,7 +2,8 @@
  * runs until it waits; some blocks run at once. Threads and blocks run in ascending, descending or any order, another one for
  * each kernel, so that what a missing wait leaves to chance goes wrong in one of them. Shared memory begins as NaN. Ends the
  * process with a message: threads that wait for each other at different places, a warp that not all of its lanes take part
- * in, threads that wait for one that has ended; and, as tests/cuda_races.h finds them, races. */
+ * in, threads that wait for one that has ended; and, as tests/cuda_races.h finds them, races, and accesses of shared memory that are
+ * in none of its arrays. */
 #ifndef TESTS_CUDA_EMULATOR_H
 #define TESTS_CUDA_EMULATOR_H
 
@@ -25,11 +26,11 @@
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define EINC_MODEL                /* of what kernels have in assembly */
-#define __shared__ static __attribute__((section("emulated_shared")))
 
-/* All shared variables of the file; without any there are no such symbols. */
-extern "C" char __start_emulated_shared[] __attribute__((weak, visibility("hidden")));
-extern "C" char __stop_emulated_shared[] __attribute__((weak, visibility("hidden")));
+/* What the emulator does itself is no access of a kernel's. */
+#define UNWATCHED __attribute__((no_sanitize_thread, noinline, unused))
+
+#include "cuda_shared.h"
 
 struct dim3 {
     unsigned x, y, z;
@@ -43,8 +44,6 @@ enum { cudaSuccess = 0, cudaMemcpyDeviceToHost = 2 };
 namespace emulated {
 
 enum { BLOCKS_MAX = 3, THREADS_MAX = 384, LANES = 32, GROUP_THREADS = 128, STACK = 1 << 16, SHARED_MAX = 5 << 16, SHARED_POISON = 0xFF };
-/* What the emulator does itself is no access of a kernel's. */
-#define UNWATCHED __attribute__((no_sanitize_thread, noinline, unused))
 
 enum { COPIES_MAX = 256, LINE = 16 };
 
@@ -236,11 +235,6 @@ UNWATCHED static void order(unsigned *list, unsigned count)
     }
 }
 
-UNWATCHED static size_t shared_bytes()
-{
-    return __start_emulated_shared ? (size_t)(__stop_emulated_shared - __start_emulated_shared) : 0;
-}
-
 UNWATCHED static void begin(Block *block, unsigned number)
 {
     block->number = number;
@@ -262,11 +256,10 @@ UNWATCHED static void begin(Block *block, unsigned number)
 UNWATCHED static void turn(Block *block)
 {
     unsigned list[THREADS_MAX];
-    size_t bytes = shared_bytes();
-    if (bytes && loaded != block) {
+    if (loaded != block) {
         if (loaded)
-            memcpy(loaded->shared, __start_emulated_shared, bytes);
-        memcpy(__start_emulated_shared, block->shared, bytes);
+            save_shared(loaded->shared);
+        load_shared(block->shared);
         loaded = block;
     }
     order(list, block_size);
@@ -335,7 +328,7 @@ UNWATCHED static void note_copy(const char *at, int size, bool writes)
 {
 #ifdef EMULATED_RACES
     for (int byte = 0; byte < size; byte += 4)
-        note(at + byte, writes);
+        note(at + byte, 4, writes);
 #endif
     (void)at, (void)size, (void)writes;
 }
@@ -344,8 +337,7 @@ UNWATCHED static void note_copy(const char *at, int size, bool writes)
 UNWATCHED static void begin_copy(void *to, const void *from, int bytes, int size)
 {
     Copy copy = { current->group, (char *)to, { 0 }, size };
-    bool shared = (char *)to >= __start_emulated_shared && (char *)to + size <= __stop_emulated_shared;
-    if (!shared || (uintptr_t)to % (unsigned)size || (bytes && (uintptr_t)from % (unsigned)size) || bytes < 0 || bytes > size)
+    if (!is_shared(to, (size_t)size) || (uintptr_t)to % (unsigned)size || (bytes && (uintptr_t)from % (unsigned)size) || bytes < 0 || bytes > size)
         fail("copies %d of %d bytes from %p to %p", bytes, size, from, to);
     memcpy(copy.bytes, from, (size_t)bytes);
     note_copy((const char *)from, bytes, false);
@@ -487,7 +479,10 @@ template <class F>
 UNWATCHED static cudaError_t cudaLaunchKernel(void (*kernel)(const F), dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t)
 {
     using namespace emulated;
-    if (block.x > THREADS_MAX || block.x % LANES || grid.x < 1 || grid.x > 1 << 20 || shared > 227 << 10 || shared_bytes() > SHARED_MAX)
+    if (array_count == 0)
+        find_arrays();
+    if (block.x > THREADS_MAX || block.x % LANES || grid.x < 1 || grid.x > 1 << 20 || shared > 227 << 10 || array_count == ARRAYS_MAX ||
+        shared_bytes() > SHARED_MAX)
         return 1;
     F copy;
     copy_frame(&copy, arguments[0]);

@@ -104,7 +104,7 @@ UNWATCHED static bool overlap(const char *a, size_t a_bytes, const char *b, size
 
 UNWATCHED static void must_be_shared(const void *at, size_t bytes, size_t alignment, const char *what)
 {
-    if ((const char *)at < __start_emulated_shared || (const char *)at + bytes > __stop_emulated_shared || (uintptr_t)at % alignment)
+    if (!is_shared(at, bytes) || (uintptr_t)at % alignment)
         fail("%s at %p", what, at);
 }
 
@@ -182,7 +182,7 @@ UNWATCHED static bool phase_ended(Fibre *fibre)
  * further on. */
 UNWATCHED static bool reads(uint64_t matrix, int lines, bool panels, const char *at, size_t bytes)
 {
-    const char *from = __start_emulated_shared + (matrix & 0x3FC0) * 16;
+    const char *from = __start_emulated_shared + (matrix & 0xFFC0) * 16;
     if (!panels)
         return overlap(at, bytes, from, (size_t)lines * MAP_LINE);
     for (int first = 0; first < lines; first += PANEL)
@@ -286,9 +286,12 @@ UNWATCHED static bool load_some(unsigned block, bool stuck)
 
 /* ---- products ---- */
 
+/* Two bits more are of the place than there, as arrays lie behind each other here. */
 UNWATCHED static uint64_t describe(const void *lines, uint64_t panel)
 {
     uint64_t offset = (uint64_t)((const char *)lines - __start_emulated_shared);
+    if (offset >> 20)
+        fail("describes a matrix at %p", lines);
     return offset >> 4 | panel >> 4 << 16 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)1 << 62;
 }
 
@@ -304,14 +307,17 @@ UNWATCHED static float number_of_words(const Product *p, int line, int point)
 UNWATCHED static const char *place_in(const Product *p, int side, int line, int point, int size)
 {
     uint64_t matrix = side ? p->right : p->left;
-    size_t eight = (size_t)(matrix >> 32 & 0x3FFF) << 4, offset = (size_t)(matrix & 0x3FFF) << 4;
+    size_t eight = (size_t)(matrix >> 32 & 0x3FFF) << 4, offset = (size_t)(matrix & 0xFFFF) << 4;
     size_t panel = (size_t)(matrix >> 16 & 0x3FFF) << 4;
     if (p->panels[side])
         offset += (size_t)(line / PANEL) * panel + (size_t)(point / 8) * eight + (size_t)(point % 8) * MAP_LINE +
                   (size_t)(line % PANEL * size);
     else
         offset += (size_t)(line / 8) * eight + (size_t)(line % 8) * MAP_LINE + (size_t)(point * size);
-    return __start_emulated_shared + (offset ^ (offset >> 7 & (PLACES_OF_CHUNKS - 1)) << 4);
+    const char *at = __start_emulated_shared + (offset ^ (offset >> 7 & (PLACES_OF_CHUNKS - 1)) << 4);
+    if (!is_shared(at, (size_t)size))
+        fail("multiplies what is in no array of shared memory");
+    return at;
 }
 
 UNWATCHED static float number_at(const Product *p, int side, int line, int point)
@@ -324,7 +330,7 @@ UNWATCHED static float number_at(const Product *p, int side, int line, int point
 UNWATCHED static void must_be_there(Hopper *h, const Product *p, int side, int lines)
 {
     uint64_t matrix = side ? p->right : p->left;
-    if (matrix >> 62 != 1 || __start_emulated_shared + (matrix & 0x3FFF) * 16 > __stop_emulated_shared)
+    if (matrix >> 62 != 1 || !is_shared(__start_emulated_shared + (matrix & 0xFFFF) * 16, LINE))
         fail("multiplies what is no matrix");
     for (int i = 0; i < h->load_count; i++)
         if (reads(matrix, lines, p->panels[side], h->loads[i].to, h->loads[i].bytes))

@@ -5,7 +5,7 @@ UNWATCHED static void load_lines(uint32_t words[4], const void *line, bool turne
 {
     const char *at = (const char *)line;
     unsigned lane = current->thread % LANES;
-    if (at < __start_emulated_shared || at + LINE > __stop_emulated_shared || (uintptr_t)at % LINE)
+    if (!is_shared(at, LINE) || (uintptr_t)at % LINE)
         fail("loads a line of a matrix from %p", line);
     give(&at, place);
     for (unsigned m = 0; m < 4; m++) {
@@ -13,7 +13,7 @@ UNWATCHED static void load_lines(uint32_t words[4], const void *line, bool turne
             unsigned number = lane % 4 * 2 + half, row = turned ? number : lane / 4, column = turned ? lane / 4 : number;
             const char *from = lane_gave<const char *>(8 * m + row) + column * 2;
 #ifdef EMULATED_RACES
-            note(from, false);
+            note(from, 2, false);
 #endif
             memcpy((char *)&words[m] + 2 * half, from, 2);
         }

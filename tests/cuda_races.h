@@ -68,7 +68,7 @@ UNWATCHED static void note_read(Access *read, const Access *now)
     read->span = span;
 }
 
-UNWATCHED static void note(const void *pointer, bool writes)
+UNWATCHED static void note(const void *pointer, size_t size, bool writes)
 {
     uintptr_t address = (uintptr_t)pointer;
     bool own = address >= (uintptr_t)stacks && address < (uintptr_t)(stacks + BLOCKS_MAX);
@@ -76,7 +76,9 @@ UNWATCHED static void note(const void *pointer, bool writes)
     if (!running || own)
         return;
     const Block *block = &blocks[current->block];
-    bool shared = address >= (uintptr_t)__start_emulated_shared && address < (uintptr_t)__stop_emulated_shared;
+    bool shared = is_shared(pointer, size);
+    if (!shared && address + size > (uintptr_t)__start_emulated_shared && address < (uintptr_t)__stop_emulated_shared)
+        fail("%s %d bytes that are in no array of shared memory", writes ? "writes" : "reads", (int)size);
     Place *place = place_of(address, shared ? block->number + 1 : 0);
     if (!place)
         return;
@@ -95,10 +97,10 @@ UNWATCHED static void note(const void *pointer, bool writes)
 } // namespace emulated
 
 #define RACES_ACCESS(size)                                                                                                     \
-    extern "C" UNWATCHED void __tsan_read##size(void *p) { emulated::note(p, false); }                                         \
-    extern "C" UNWATCHED void __tsan_write##size(void *p) { emulated::note(p, true); }                                         \
-    extern "C" UNWATCHED void __tsan_unaligned_read##size(void *p) { emulated::note(p, false); }                               \
-    extern "C" UNWATCHED void __tsan_unaligned_write##size(void *p) { emulated::note(p, true); }                               \
+    extern "C" UNWATCHED void __tsan_read##size(void *p) { emulated::note(p, size, false); }                                   \
+    extern "C" UNWATCHED void __tsan_write##size(void *p) { emulated::note(p, size, true); }                                   \
+    extern "C" UNWATCHED void __tsan_unaligned_read##size(void *p) { emulated::note(p, size, false); }                         \
+    extern "C" UNWATCHED void __tsan_unaligned_write##size(void *p) { emulated::note(p, size, true); }                         \
     extern "C" UNWATCHED void __tsan_volatile_read##size(void *) {}                                                            \
     extern "C" UNWATCHED void __tsan_volatile_write##size(void *) {}
 
@@ -108,8 +110,8 @@ RACES_ACCESS(4)
 RACES_ACCESS(8)
 RACES_ACCESS(16)
 
-extern "C" UNWATCHED void __tsan_read_range(void *p, size_t) { emulated::note(p, false); }
-extern "C" UNWATCHED void __tsan_write_range(void *p, size_t) { emulated::note(p, true); }
+extern "C" UNWATCHED void __tsan_read_range(void *p, size_t size) { emulated::note(p, size, false); }
+extern "C" UNWATCHED void __tsan_write_range(void *p, size_t size) { emulated::note(p, size, true); }
 extern "C" UNWATCHED void __tsan_init(void) {}
 extern "C" UNWATCHED void *__tsan_memcpy(void *to, const void *from, size_t n) { return memcpy(to, from, n); }
 extern "C" UNWATCHED void *__tsan_memset(void *to, int value, size_t n) { return memset(to, value, n); }
