@@ -40,6 +40,7 @@ COUNTED = ('c[y[i]] += g[i]', 'c=v+r y=i:v g=i')
 GATHER = ('W[y[t],h], X[t,h] -> [t]', 'W=s+r,h y=t:r X=t,h')
 OUTER = ('i,j->ij', 'i j')
 ADDED = ('dW[v,h] += G[v,h,c]', 'G=v,h,c')
+VAST = ('A[wide], B[vast] -> [wide,vast]', 'A=wide B=vast')    # more results than a table of a fixed size has places
 
 # Products that are tiled.
 PRODUCT = ('ik,jk->ij', 'i,k j,k')
@@ -150,7 +151,7 @@ BRIEF = [
     ('max(A[tall,uv], B[few,uv]) | min uv | exp(-_) | sum tall', 'A=tall,uv B=few,uv'),
 ]
 KNOWN = dict(xyz=[3], four=[4], none=[0], deep=[128, 160, 200, 131], once=[1], often=[1, 3], uv=[2, 2, 2, 1, 3], some=[1, 2, 5],
-             few=[33, 63, 129, 300], tall=[64, 65, 200, 700], tallest=[2048, 2100, 3000], rows=[650, 700])
+             few=[33, 63, 129, 300], tall=[64, 65, 200, 700], tallest=[2048, 2100, 3000], rows=[650, 700], wide=[900], vast=[900])
 check_products.FEW.update(KNOWN)
 
 # Names that the kernels' text has, too.
@@ -198,6 +199,7 @@ FAULTS = [
     ('the status does not begin as 0', GATHER, r's/workspace, 0, \(size_t\)4/workspace, 0, 0/'),
     ('what is out of range is read', GATHER, r's/is_inside\(int64_t position, int64_t extent\)\n\{/&\n    return 1;/'),
     ('half of a warp shuffles', ROWS, r's/0xFFFFFFFF, x/0xFFFF, x/'),
+    ('a block makes some of another one\'s results, too', VAST, r's/(step_1\(f, wide_first)(,[^;]*;)/\1 - (unit == f->units_1 \/ 2)\2/'),
     ('an axis of one element does not stretch', ('ij,ij->ij', 'i,one i,j'), r's/stride\[a\] = 0;/;/'),
 ]
 

@@ -75,11 +75,13 @@ struct Fibre {
 struct Block {
     Fibre fibres[THREADS_MAX];
     char shared[SHARED_MAX];      /* its shared memory while another block has its turn */
-    unsigned number, waits, warp_waits[THREADS_MAX / LANES];    /* how often its threads have waited */
+    unsigned number, begun;       /* how many had begun with it */
+    unsigned waits, warp_waits[THREADS_MAX / LANES];    /* how often its threads have waited */
     bool runs;
 };
 
 static Block blocks[BLOCKS_MAX];
+static unsigned blocks_begun;
 static Block *loaded;             /* whose shared memory is in its place */
 static char stacks[BLOCKS_MAX][THREADS_MAX][STACK];
 static Fibre *current;
@@ -238,6 +240,7 @@ UNWATCHED static void order(unsigned *list, unsigned count)
 UNWATCHED static void begin(Block *block, unsigned number)
 {
     block->number = number;
+    block->begun = ++blocks_begun;
     block->runs = true;
     block->waits = 0;
     memset(block->warp_waits, 0, sizeof block->warp_waits);

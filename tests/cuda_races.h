@@ -4,9 +4,13 @@
 #ifndef TESTS_CUDA_RACES_H
 #define TESTS_CUDA_RACES_H
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 namespace emulated {
 
-enum { PLACES = 1 << 18, PROBES = 8 };
+enum { PLACES_LEAST = 1 << 14 };
 
 /* The least that has all threads whose accesses no wait has put in order. */
 enum Span { NOBODY, THREAD, OF_WARP, OF_BLOCK, OF_GRID };
@@ -19,12 +23,14 @@ struct Access {
 
 struct Place {
     uintptr_t address;
-    int launch;
-    unsigned block;               /* whose shared memory it is in */
+    unsigned turn;                /* of what it is noted: a launch, or in shared memory a block */
     Access read, write;
 };
 
-static Place places[PLACES];
+static Place shared_places[BLOCKS_MAX][SHARED_MAX];
+static Place *places;                 /* of other memory */
+static size_t places_room, places_noted;
+static unsigned places_turn;          /* the launch of which so many are noted */
 
 UNWATCHED static bool in_order(const Access *before, const Access *now)
 {
@@ -39,22 +45,53 @@ UNWATCHED static bool in_order(const Access *before, const Access *now)
     return now->warp_waits > before->warp_waits || (before->span == THREAD && now->thread == before->thread);
 }
 
-/* Where an address is noted: a free place, or one of an earlier kernel, near the address's own. NULL: all are taken. */
-UNWATCHED static Place *place_of(uintptr_t address, unsigned block)
+/* A place begins anew with what it is in. */
+UNWATCHED static Place *place_since(Place *place, uintptr_t address, unsigned turn)
 {
-    uint64_t hash = (address ^ (uint64_t)block << 40) * 0x9E3779B97F4A7C15u;
-    for (unsigned i = 0; i < PROBES; i++) {
-        Place *place = &places[((hash >> 40) + i) % PLACES];
-        if (place->launch != launches + 1) {
-            memset(place, 0, sizeof *place);
-            place->launch = launches + 1;
-            place->address = address;
-            place->block = block;
-        }
-        if (place->address == address && place->block == block)
-            return place;
+    if (place->turn != turn) {
+        memset(place, 0, sizeof *place);
+        place->turn = turn;
+        place->address = address;
     }
-    return NULL;
+    return place;
+}
+
+/* The address's own place, or where that is another one's of this launch, the first one behind it that is not. */
+UNWATCHED static Place *find_place(uintptr_t address, unsigned turn)
+{
+    const size_t last = places_room - 1;    /* the room is a power of 2 */
+    size_t at = (address * 0x9E3779B97F4A7C15u) >> 32 & last;
+    while (places[at].turn == turn && places[at].address != address)
+        at = (at + 1) & last;
+    return &places[at];
+}
+
+/* By the system's own call: in tests/kernel_main.c, mmap counts what kernels take. */
+UNWATCHED static void grow_places(unsigned turn)
+{
+    Place *before = places;
+    size_t room = places_room;
+    places_room = room ? 2 * room : PLACES_LEAST;
+    places = (Place *)syscall(SYS_mmap, NULL, places_room * sizeof *places, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+    if (places == MAP_FAILED)
+        fail("accesses %zu places, more than there is memory to note them", places_noted);
+    for (size_t i = 0; i < room; i++)
+        if (before[i].turn == turn)
+            *find_place(before[i].address, turn) = before[i];
+    if (room)
+        munmap(before, room * sizeof *before);
+}
+
+/* Where an address is noted that all blocks have. None is left out: a half of the places are free. */
+UNWATCHED static Place *place_of(uintptr_t address, unsigned turn)
+{
+    places_noted = places_turn == turn ? places_noted : 0;
+    places_turn = turn;
+    if (2 * places_noted >= places_room)
+        grow_places(turn);
+    Place *place = find_place(address, turn);
+    places_noted += place->turn != turn;
+    return place_since(place, address, turn);
 }
 
 UNWATCHED static void note_read(Access *read, const Access *now)
@@ -76,12 +113,11 @@ UNWATCHED static void note(const void *pointer, size_t size, bool writes)
     if (!running || own)
         return;
     const Block *block = &blocks[current->block];
-    bool shared = is_shared(pointer, size);
-    if (!shared && address + size > (uintptr_t)__start_emulated_shared && address < (uintptr_t)__stop_emulated_shared)
+    long offset = shared_offset(pointer, size);
+    if (offset < 0 && address + size > (uintptr_t)__start_emulated_shared && address < (uintptr_t)__stop_emulated_shared)
         fail("%s %d bytes that are in no array of shared memory", writes ? "writes" : "reads", (int)size);
-    Place *place = place_of(address, shared ? block->number + 1 : 0);
-    if (!place)
-        return;
+    Place *place = offset < 0 ? place_of(address, (unsigned)launches + 1)
+                              : place_since(&shared_places[current->block][offset], address, block->begun);
     Access now = { THREAD, block->number, current->thread, block->waits, block->warp_waits[current->thread / LANES] };
     if (!in_order(&place->write, &now))
         fail("%s what thread %u of block %u has just written", writes ? "writes over" : "reads", place->write.thread,

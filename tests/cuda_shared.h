@@ -58,6 +58,8 @@ UNWATCHED static size_t shared_bytes()
 UNWATCHED static long shared_offset(const void *at, size_t bytes)
 {
     size_t before = 0;
+    if ((const char *)at < __start_emulated_shared || (const char *)at >= __stop_emulated_shared)
+        return -1;
     for (int i = 0; i < array_count; i++) {
         if ((const char *)at >= arrays[i].from && (const char *)at + bytes <= arrays[i].to)
             return (long)(before + (size_t)((const char *)at - arrays[i].from));
