@@ -81,8 +81,15 @@ int maxsim_status(const void *workspace, void *stream);
 /* What a kernel returns when it is not 0; a read out of range is OUT_OF_RANGE - the number of the operand. */
 enum { BAD_ARGUMENT = -2, BAD_SHAPES = -3, BAD_WORKSPACE = -4, BAD_MACHINE = -6, OUT_OF_RANGE = -16 };
 
+/* C++20 has no arithmetic between the constants of two enums. */
+#if __cplusplus > 201703L
+#define CONSTANTS(...) [[maybe_unused]] static constexpr int __VA_ARGS__
+#else
+#define CONSTANTS(...) enum { __VA_ARGS__ }
+#endif
+
 /* Threads of a block and of a warp, and how many blocks have registers at once. */
-enum { THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2 };
+CONSTANTS(THREADS = 128, WARP = 32, WARPS = THREADS / WARP, RESIDENT = 2);
 
 #ifndef INFINITY
 #define INFINITY (__int_as_float(0x7F800000))
@@ -291,10 +298,10 @@ typedef struct Frame {
 __shared__ __align__(16) char block_memory[22800];
 
 /* tmp1[i,j,m] = max[n](where(@n < length[m], sum[k](Q[i,j,k] * D[m,n,k]), -(inf))) */
-enum { ROWS_1 = 64, COLUMNS_1 = 128, DEPTH_1 = 8, STAGES_1 = 3, HIGH_1 = 8, WIDE_1 = 8, SIDE_1 = 4, PAD_1 = 4 };
+CONSTANTS(ROWS_1 = 64, COLUMNS_1 = 128, DEPTH_1 = 8, STAGES_1 = 3, HIGH_1 = 8, WIDE_1 = 8, SIDE_1 = 4, PAD_1 = 4);
 /* Threads one above the other and side by side in a tile, and lanes of a warp side by side. */
-enum { DOWN_1 = ROWS_1 / HIGH_1, ACROSS_1 = COLUMNS_1 / WIDE_1 };
-enum { LANES_1 = ACROSS_1 < 8 ? ACROSS_1 : 8, WARPS_ACROSS_1 = ACROSS_1 / LANES_1 };
+CONSTANTS(DOWN_1 = ROWS_1 / HIGH_1, ACROSS_1 = COLUMNS_1 / WIDE_1);
+CONSTANTS(LANES_1 = ACROSS_1 < 8 ? ACROSS_1 : 8, WARPS_ACROSS_1 = ACROSS_1 / LANES_1);
 
 /* Which of the tile's rows, or columns, is a thread's r-th: it has SIDE of them side by side, and then some further on. */
 INLINE int row_1(int r)
@@ -450,7 +457,7 @@ INLINE void fetch_columns_1(const Frame *f, Slices_1 *slices, int stage, int64_t
     }
 }
 
-enum { ROWS_OWN_1 = ROWS_1 * DEPTH_1 / THREADS };
+CONSTANTS(ROWS_OWN_1 = ROWS_1 * DEPTH_1 / THREADS);
 
 /* Where those rows begin; whether one is not there. */
 INLINE int keep_rows_1(const Frame *f, Slices_1 *slices, const f32u *from[ROWS_OWN_1])
@@ -480,7 +487,7 @@ INLINE void copy_rows_1(const Frame *f, Slices_1 *slices, int stage, int64_t poi
         copy_f32(&slices->rows[stage][p][r + turn * (THREADS / DEPTH_1)], from[turn] + offset, 1);
 }
 
-enum { COLUMNS_OWN_1 = 1 };
+CONSTANTS(COLUMNS_OWN_1 = 1);
 
 /* Whether one of them is not there. */
 INLINE int keep_columns_1(Slices_1 *slices, const f32u *from[COLUMNS_OWN_1])
