@@ -237,16 +237,16 @@ const char *ring_use(Emitter *e, RingStep *r, const char *calls[2])
         emit_line(e, r->side[0].high ? "if (!(%s))" : "if (%s)", r->side[0].high ? there : not_there(e, r));
         emit_line(e, "    continue;");
     }
-    if (lines)
+    if (lines) {
         emit_line(e, "const int is_there = %s;", there);
-    if (lines && !columns_first)
-        open_columns(e);
-    if (lines)
+        if (!columns_first)
+            open_columns(e);
         store_lines(e, r);
-    else
+        if (!columns_first)
+            close_columns(e, r);
+    } else {
         use_columns(e, r);
-    if (lines && !columns_first)
-        close_columns(e, r);
+    }
     close_rows(e, r);
     if (columns_first)
         close_columns(e, r);

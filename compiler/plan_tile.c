@@ -24,8 +24,8 @@ enum {
 #define PAIR_COST 0.08  /* what a product costs more that takes two points at a time, */
 #define LONG_PAIR_COST 0.35    /* of pairs of 16 bytes, which some processors load in two steps; */
 #define TILE_COST 0.2   /* what a tile takes beside its products, by a vector's; */
-#define CLOSE_SHARE 1.25    /* of what is close, for panels that each row of tiles meets anew; */
 #define TALL_COST 0.5   /* and in a tile of one vector that has as many sums as others */
+#define CLOSE_SHARE 1.25    /* so much of what is close are panels that all rows of an index meet at once */
 
 /* What a product costs in tiles of so many vectors and few rows, by one in the target's: others than these are no narrower than two. */
 static const double wide_costs[WIDEST + 1] = { [3] = 1.03, [4] = INFINITY, [5] = 1.04 };
@@ -104,9 +104,10 @@ static int tile_halves(const Planner *planner, const Contract *c)
     double least = 0;
     int best = 0;
     for (int h = 2 * WIDEST; h > 0; h--) {
-        const bool wide = h > 2 * c->tile->vectors, exists = wide ? h % 2 == 0 && may_be_wide(planner, c, h / 2) : h % 2 == 0 || are_pairs(planner, c, h);
+        const bool is_wide = h > 2 * c->tile->vectors, odd = h % 2 == 1;
+        const bool exists = is_wide ? !odd && may_be_wide(planner, c, h / 2) : !odd || are_pairs(planner, c, h);
         double width = h * planner->plan->lanes / 2.0, work = ceil(columns / width) * width;
-        work *= wide ? product_cost(planner, c, 2 * c->tile->vectors) * wide_costs[h / 2] : product_cost(planner, c, h);
+        work *= is_wide ? product_cost(planner, c, 2 * c->tile->vectors) * wide_costs[h / 2] : product_cost(planner, c, h);
         if (exists && (!best || work < least)) {
             best = h;
             least = work;
@@ -180,7 +181,9 @@ static void set_tile(const Planner *planner, const Step *step, Contract *c)
     c->tile_vectors = c->halves ? c->halves : swept ? swept : (wide + 1) / 2;
     c->pairs = !c->halves && !swept && are_pairs(planner, c, wide) ? wide : 0;
     bool tall = !c->halves && !swept && wide == 2 && may_be_tall(planner, c);
-    c->tile_rows = c->halves || tall || swept || wide > 2 * c->tile->vectors ? rows_of(c->tile, c->tile_vectors) : c->pairs ? pair_rows(c->tile, c->pairs) : placed_rows(planner, step, c);
+    bool is_wide = wide > 2 * c->tile->vectors;
+    c->tile_rows = c->halves || tall || swept || is_wide ? rows_of(c->tile, c->tile_vectors)
+                 : c->pairs ? pair_rows(c->tile, c->pairs) : placed_rows(planner, step, c);
     if (!tall)
         return;
     c->row_block = 1;    /* a tile's rows stay while panels come */
