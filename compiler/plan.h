@@ -123,7 +123,8 @@ typedef struct Contract {
     bool rows_along;              /* packed rows lie side by side; else each row's contracted points do */
     bool rows_inside;             /* a row's points are in runs, and other rows' lie between these: packing takes a run of all rows at a time */
     bool rows_spread;             /* each number of a packed row fills a vector, and these lie side by side */
-    int tile_rows, tile_vectors;  /* of the latter as many as the columns need */
+    int tile_rows, tile_vectors;  /* of the latter as many as the columns need, */
+    bool usual;                   /* but no more than the target's */
     int pairs;                    /* two contracted points at a time, a tile's columns in so many halves of vectors; an odd number has one
                                    * half of the last vector: templates/contract_pairs.c; 0: one point at a time */
     int whole;                    /* all words of a tile in registers of tiles where they are known and few: such a tile has code

@@ -302,6 +302,7 @@ static double tiles_cycles(const Planner *planner, const Step *step, const Produ
     Plain p;
     if (!find_plain(planner, product, step->statement->outputs[0].tensor, &p))
         return INFINITY;
+    c->usual = true;    /* small products in tiles that are as wide as their columns take longer than this would expect */
     contract_shape(planner, step, c);
     const int right = plain_read(c->right) == p.reads[1];
     const double size = (double)dtype_size(state_dtype(c->product));

@@ -93,7 +93,7 @@ static double product_cost(const Planner *planner, const Contract *c, int halves
 static bool may_be_wide(const Planner *planner, const Contract *c, int vectors)
 {
     bool known = c->columns.count == 1 && planner->hints->extents && planner->hints->extents->of[c->columns.list[0]->origin->id] >= 0;
-    return known && !c->tile->dot && !c->places && rows_of(c->tile, vectors) >= LOWEST;
+    return known && !c->usual && !c->tile->dot && !c->places && rows_of(c->tile, vectors) >= LOWEST;
 }
 
 /* How many halves of vectors a tile is wide: the target's, or others where few columns would leave much of the last tile empty.

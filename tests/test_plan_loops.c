@@ -177,7 +177,7 @@ static void small_products_have_tiles_of_sums(void **unused)
         { "bij,bjk->bik", "avx512", 9000, 32, 32, 0, 0 },    { "bij:bf16,bjk:bf16->bik", "avx512bf16", 100, 24, 24, 0, 0 },
         { "bij,bjk->bik", "avx512", 9000, 24, 24, 8, 2 },    { "bij,bjk->bik", "avx2", 100, 12, 12, 6, 1 },
         { "bij,bjk->bik", "avx2", 100, 24, 25, 4, 2 },       { "bij,bjk->bik", "avx512", 100, 48, 48, 4, 3 },
-        { "bij,bjk->bik", "avx512", 100, -1, 24, 0, 0 },
+        { "bij,bjk->bik", "avx512", 100, -1, 24, 0, 0 },     { "bij,bjk->bik", "avx2", 100, 24, 24, 4, 2 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ExtentSpec extents[] = { { .name = "b", .extent = cases[i].batch }, { .name = "j", .extent = 24 },
