@@ -147,18 +147,17 @@ static int compile_targets(Job *job, const Target *const *chosen, int count, Com
 /* What is written is text, for a compiler that goes by the file's name. */
 static int check_suffix(const Job *job)
 {
-    static const char *const objects[] = { ".o", ".so", ".a", ".cubin", ".ptx" }, *const others[] = { ".c", ".h", ".cc", ".cpp" };
+    static const char *const others[2][10] = { { ".o", ".so", ".a", ".cubin", ".ptx", ".cu" },
+                                               { ".o", ".so", ".a", ".cubin", ".ptx", ".c", ".h", ".cc", ".cpp" } };
     Cli *cli = job->cli;
-    bool cuda = job->options.target->grid != NULL, wrong = false;
+    const bool cuda = job->options.target->grid != NULL;
     const char *output = option_value(cli, OPTION_OUTPUT), *dot = output ? strrchr(base_of(output), '.') : NULL;
-    for (size_t i = 0; i < sizeof objects / sizeof *objects && dot; i++)
-        wrong |= !strcmp(dot, objects[i]);
-    for (size_t i = 0; i < sizeof others / sizeof *others && dot && cuda; i++)
-        wrong |= !strcmp(dot, others[i]);
-    if (!wrong)
-        return EINC_OK;
-    return cli_fail(cli, EINC_USAGE, "-o %s: what is written is %s\nhint: '-o %s%s', which %s compiles", output, cuda ? "CUDA C++" : "C",
-                    arena_copy(&cli->arena, output, (size_t)(dot - output)), cuda ? ".cu" : ".c", cuda ? "nvcc" : "a C compiler");
+    for (const char *const *other = others[cuda]; *other && dot; other++)
+        if (!strcmp(dot, *other))
+            return cli_fail(cli, EINC_USAGE, "-o %s: what is written is %s\nhint: '-o %s%s', which %s compiles%s", output, cuda ? "CUDA C++" : "C",
+                            arena_copy(&cli->arena, output, (size_t)(dot - output)), cuda ? ".cu" : ".c", cuda ? "nvcc" : "a C compiler",
+                            strcmp(dot, ".cu") ? "" : "; '--target cuda:sm_90a' makes CUDA C++");
+    return EINC_OK;
 }
 
 static int compile_job(Job *job)

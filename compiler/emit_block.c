@@ -542,10 +542,7 @@ const char *block_text(Emitter *e, BlockTiling *t, const BlockFetch *f, const ch
 /* Several products of a launch have a thread's registers one after the other: what is common to inlined ones would be kept beside sums. */
 static const char *step_linkage(const Launch *launch)
 {
-    int products = 0;
-    for (int s = 0; s < launch->step_count; s++)
-        products += launch->steps[s]->contract != NULL;
-    return products > 1 ? "APART" : "INLINE";
+    return launch_products(launch) > 1 ? "APART" : "INLINE";
 }
 
 void emit_block_product(Emitter *e)

@@ -39,6 +39,14 @@ Plan *plan(Arena *arena, const Program *program, const Program *lowered, const T
     return plan;
 }
 
+int launch_products(const Launch *launch)
+{
+    int products = 0;
+    for (int s = 0; s < launch->step_count; s++)
+        products += launch->steps[s]->contract != NULL;
+    return products;
+}
+
 bool plan_has_contract(const Plan *plan)
 {
     for (int s = 0; s < plan->step_count; s++)

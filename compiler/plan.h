@@ -411,6 +411,7 @@ typedef struct PlanHints {
 Plan *plan(Arena *arena, const Program *program, const Program *lowered, const Target *target, const PlanHints *hints);
 
 bool plan_has_contract(const Plan *plan);
+int launch_products(const Launch *launch);    /* so many of its steps are tiled products */
 bool plan_has_split(const Plan *plan);    /* a reduction in parts */
 
 bool plan_sweeps(const Plan *plan);

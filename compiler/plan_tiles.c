@@ -415,14 +415,6 @@ static bool scatters(const Launch *launch)
     return scatters;
 }
 
-static int contract_count(const Launch *launch)
-{
-    int count = 0;
-    for (int s = 0; s < launch->step_count; s++)
-        count += launch->steps[s]->contract != NULL;
-    return count;
-}
-
 /* Fewer rows a unit, or columns where blocks are of these alone, until what is stored of them has room. Back come the rows. */
 static double fit_stored(const Planner *planner, const Launch *launch, const Contract *c, int place, double room, double rows,
                          double columns, double *tiles)
@@ -566,7 +558,7 @@ void contract_tiles(Planner *planner, Launch *launch)
     bool small = !by_rows && may_be_small(planner, launch);
     for (int s = place; small && s < launch->step_count; s++)
         if (launch->steps[s]->contract)    /* each product's panels push the others' out */
-            launch->steps[s]->contract->near /= contract_count(launch);
+            launch->steps[s]->contract->near /= launch_products(launch);
     if (small)    /* so that what is stored stays in the second cache, beside panels */
         room_behind = fmin(room_behind, plan->target->l2_bytes / 2.0);
     rows = fit_stored(planner, launch, c, place, room_behind, rows, columns, tiles);

@@ -186,6 +186,7 @@ def check_usage():
     for output in ("x.so", "x.o", "x.c", "x.h"):
         bad(2, [f"-o {output}: what is written is CUDA C++", "hint: '-o x.cu', which nvcc"], "compile", "ij->i", "--target", "cuda:sm_80", "-o", output)
     bad(2, ["-o x.so: what is written is C", "hint: '-o x.c'"], "compile", "ij->i", "-o", "x.so")
+    bad(2, ["-o x.cu: what is written is C", "'--target cuda:sm_90a' makes"], "compile", "ij->i", "--target", "avx2", "-o", "x.cu")
     bad(2, "did you mean 'avx512'?", "compile", "ij->i", "--target", "AVX512")
     bad(2, "is not for --device cpu", "compile", "ij->i", "--target", "cuda:sm_80", "--device", "cpu")
     bad(2, "alone in their file", "compile", "ij->i", "--target", "portable,cuda:sm_80")
