@@ -70,6 +70,9 @@ static Term *copy_map(Lower *l, Context *c, const Term *term, const Instance *in
 {
     if (chooses_number(term))
         return copy_chosen(l, c, term, instance);
+    Term *comparison = lower_comparison(l, c, term, instance);
+    if (comparison)
+        return comparison;
     Term **arguments = ARENA_ARRAY(l->arena, Term *, term->map.count);
     for (int i = 0; i < term->map.count; i++)
         arguments[i] = lower_copy(l, c, term->map.arguments[i], instance);

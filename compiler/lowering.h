@@ -122,6 +122,9 @@ const Instance *lower_link_over(Lower *l, const Context *c, const Term *reduce, 
 /* Opens a statement over the images of `kept`, with the links to its loops. */
 Context lower_open_over(Lower *l, Index *const *kept, int count, const Instance *outside, const Instance **instance);
 
+/* lower_compare.c: a comparison of integers as bounds want it; NULL: it is no such */
+Term *lower_comparison(Lower *l, Context *c, const Term *term, const Instance *instance);
+
 /* lower_copy.c */
 Term *lower_copy(Lower *l, Context *c, const Term *term, const Instance *instance);
 Position *lower_positions(Lower *l, Context *c, const Position *positions, int rank, const Instance *instance);

@@ -130,14 +130,36 @@ static bool add_coefficient(const Term *term, const Index *index, int sign, int 
     }
 }
 
+bool comparison_is_of_integers(const Term *condition)
+{
+    return condition->kind == TERM_MAP && condition->map.function >= FUNCTION_LT && condition->map.function <= FUNCTION_NE &&
+           dtype_kind(condition->map.arguments[0]->dtype) == KIND_INT;
+}
+
+int comparison_within(const Term *comparison)
+{
+    Function f = comparison->map.function;
+    int side = f == FUNCTION_LT || f == FUNCTION_LE ? 0 : f == FUNCTION_GT || f == FUNCTION_GE ? 1 : -1;
+    const Term *x = side < 0 ? NULL : comparison->map.arguments[side];
+    return x && x->kind == TERM_MAP && x->map.function == FUNCTION_ABS ? side : -1;
+}
+
+const Term *comparison_side(const Term *comparison, int side)
+{
+    const Term *x = comparison->map.arguments[side];
+    return comparison_within(comparison) == side ? x->map.arguments[0] : x;
+}
+
 static bool bounds_index(const Term *condition, const Index *index)
 {
     int coefficient = 0;
-    if (condition->kind != TERM_MAP || condition->map.function < FUNCTION_LT || condition->map.function > FUNCTION_EQ ||
-        dtype_kind(condition->map.arguments[0]->dtype) != KIND_INT)
+    if (!comparison_is_of_integers(condition) || condition->map.function == FUNCTION_NE)
         return false;
-    return add_coefficient(condition->map.arguments[0], index, 1, &coefficient) &&
-           add_coefficient(condition->map.arguments[1], index, -1, &coefficient) && (coefficient == 1 || coefficient == -1);
+    int inner = comparison_within(condition);
+    if (inner >= 0 && term_has_index(condition->map.arguments[1 - inner], index))
+        return false;
+    return add_coefficient(comparison_side(condition, 0), index, 1, &coefficient) &&
+           add_coefficient(comparison_side(condition, 1), index, -1, &coefficient) && (coefficient == 1 || coefficient == -1);
 }
 
 static bool is_and(const Term *condition)

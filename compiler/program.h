@@ -312,6 +312,12 @@ bool term_f32_number(const Term *term, double *number);  /* whether it is one, i
 const Term *term_without_factors(const Term *term, double *factor);    /* a term in f32, whose constant factors become one */
 bool indices_have(Index *const *indices, int count, const Index *index);
 
+/* Whether a condition compares integers; of such a one the side that is abs(x) and has to be within the other, -1: none; and a
+ * side, of that one x. */
+bool comparison_is_of_integers(const Term *condition);
+int comparison_within(const Term *comparison);
+const Term *comparison_side(const Term *comparison, int side);
+
 /* Whether a condition bounds a loop over one of the indices: comparisons of its position are among its parts, those that all
  * have to hold. And whether of what depends on an index there is nothing but such. */
 bool condition_bounds(const Term *condition, Index *const *over, int count);

@@ -496,6 +496,10 @@ EXPRESSIONS = [
      'T = G[i,k], V[j,k] -> [i,j]; S = P[i,j] * (T[i,j] - D[i]); u = S[i,j], K[j,k] -> [i,k]; S[i,j], Q[i,k] -> [j,k]', 'Q=i,k K=j,k V=j,k G=i,k'),
     ('W = V[i,k] * 2; s = W[i,k], X[k,j] -> [i,j] | softmax j; y = s[i,j], Q[j,v] -> [i,v]; W[i,k] += G[i,k];'    # not to be read again
      's[i,j], R[i,v] -> [j,v]', 'V=i,k X=k,j Q=j,v G=i,k R=i,v'),
+    # Windows of columns around each row.
+    ('qd,ud->qu | where(abs(@q - @u) <= 3, _, -inf) | softmax u | bf16 | _ * uv -> qv', 'q,d:b u,d:b u,v:b'),
+    ('qd,ud->qu | where(@q >= @u && @q - @u < 5, _, -inf) | softmax u | _ * uv -> qv', 'q,d u,d u,v'),
+    ('where(abs(@q - @u) < 4, qd * ud, -inf) -> qu | max u', 'q,d u,d'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]
