@@ -27,7 +27,7 @@ ABI := $(shell sed -n 's/^\#define EINC_ABI \([0-9]*\).*/\1/p' runtime/einc.h)
 LIBRARY = $(addsuffix .c,types mask words stream coming pages integer arith minmax extremes convert real real_round half memory gather real_exp real_hyper real_log \
 	  real_trig real_erf real_pow fold fold_some turn complex complex_exp size asked following bundle state place dot pairs pieces tiles) cuda/team.cu cuda/copy.cu cuda/mma.cu \
 	  cuda/tma.cu cuda/wgmma.cu cuda/maps.cu
-SKELETONS = kernel.c rank.c rank_few.c rank_on.c rank_merge.c contract.c contract_vectors.c contract_pairs.c contract_tiles.c host.h main.c cuda/macros.cu cuda/functions.cu cuda/kernel.cu \
+SKELETONS = kernel.c rank.c rank_few.c rank_on.c rank_merge.c contract.c contract_vectors.c contract_pairs.c contract_tiles.c contract_waiting.c host.h main.c cuda/macros.cu cuda/functions.cu cuda/kernel.cu \
 	    cuda/contract.cu $(patsubst %,cuda/contract_%.cu,threads places plain brief squares mma narrow double parts again copies lines chunks values whole whole_copies \
 	    whole_places whole_lines quick quick_double quick_lines quick_apart) \
 	    cuda/fuse.cu $(patsubst %,cuda/fuse_%.cu,mma plain odd) cuda/hopper.cu cuda/hopper_fuse.cu cuda/peaks.cu

@@ -263,6 +263,7 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     const char *whole_tile = emit_text(e, "COLUMNS_%d", t->number), *kept_step = whole_tile;
     if (straight)
         kept_step = emit_text(e, "result ? result_step : (int64_t)%s", whole_tile);
+    const char *kept = emit_text(e, "%s%s", tiling_holds(t) ? "stays ? NULL : " : "", straight ? "result ? result : kept" : "kept");
     bool some = t->c->points_met.condition != NULL;
     const char *before = !c->sweep ? "done" : step->split ? emit_text(e, "sweep_from - %s + done", tiling_first(e, step->split))
                                                           : "sweep_from + done";    /* contracted points */
@@ -279,9 +280,9 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
     }
     const char *tiles = emit_text(e, "tile_%d(height, here, row_step, %s, %s, %s, %s, %s ? kept : %s, %s ? COLUMNS_%d : 0, %s, %s%s%s);",
                                   t->number, points, panel, some ? "end_point - first_point" : "points", ahead, before, start_of(e, t), before, t->number,
-                                  t->in_registers ? where ? "is_last && is_whole ? NULL : kept" : "is_last ? NULL : kept" : straight ? "result ? result : kept" : "kept",
+                                  t->in_registers ? where ? "is_last && is_whole ? NULL : kept" : "is_last ? NULL : kept" : kept,
                                   kept_step, tiling_registers(e, t, tiling_tile_place(t)), tiling_extra(e, t, whole, false));
-    tiles = emit_text(e, "%s%s", tiling_ask_kept(e, t), tiles);
+    tiles = emit_text(e, "%s%s%s", tiling_holds(t) ? tiling_stays(e, t) : "", tiling_ask_kept(e, t), tiles);
     if (c->places)
         tiles = emit_text(e, "%s%s", tiling_found(e, t), tiles);
     if (t->runs) {
@@ -297,7 +298,8 @@ static const char *emit_product(Emitter *e, const Step *step, const Contract *c)
                           spell_call(e, &t->parameters, "after_whole", t->number, whole_after));
     tiles = emit_text(e, c->sweep ? "%s\nkept += ROWS_%d * COLUMNS_%d;\n" : "%s\nkept += points < depth ? ROWS_%d * COLUMNS_%d : 0;\n", tiles,
                       t->number, t->number);
-    const char *last = t->waits ? emit_text(e, "take_rows_%d(&waiting, waiting.rows);", t->number) :
+    const char *hold = tiling_holds(t) ? emit_text(e, "store_held_%d(&registers, &waiting); ", t->number) : "";
+    const char *last = t->waits ? emit_text(e, "%stake_rows_%d(&waiting, waiting.rows);", hold, t->number) :
                        !tiling_has_registers(t) || !t->in_registers ? "" :
                        emit_text(e, "leave_%d(&registers, &pending, sums%s);", t->number, tiling_extra(e, t, whole, false));
     const char *meets[2] = { tiling_meet(e, t, 0), tiling_meet(e, t, 1) };

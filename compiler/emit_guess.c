@@ -340,6 +340,18 @@ const char *tiling_waits(Emitter *e, const Tiling *t)
     return emit_text(e, "%scount == COLUMNS_%d", masks(t) ? "is_whole && " : "", t->number);
 }
 
+bool tiling_holds(const Tiling *t)
+{
+    return t->waits && t->c->whole > 0;
+}
+
+const char *tiling_stays(Emitter *e, const Tiling *t)
+{
+    int n = t->number;
+    return emit_text(e, "const int stays = is_last && guessed && !done && points == WHOLE_%d && height == ROWS_%d && %s && !(%s);\n", n, n,
+                     t->waits, tiling_guesses(e, t));
+}
+
 /* How far a row's number is from the next row's, in what the step at hand reads or stores: what goes on from the product's row. */
 static const char *row_step(Emitter *e, const Tiling *t, const Tensor *tensor, const Position *positions)
 {
@@ -363,7 +375,8 @@ const char *tiling_waiting(Emitter *e, Tiling *t)
     go_on_with(e, t, powers_of(t->guess), row, NULL);
     const char *largest = emit_pointer(e, read), *largest_step = row_step(e, t, read->read.tensor, read->read.positions);
     tiling_close(e);
-    return emit_text(e, "{ kept, %s, %s, %s, %s, %s, height, 0 }", largest, seen, factors, largest_step, factors_step);
+    return emit_text(e, "{ kept, %s, %s, %s, %s, %s, height, 0%s }", largest, seen, factors, largest_step, factors_step,
+                     tiling_holds(t) ? ", stays" : "");
 }
 
 /* What is between products is there for each of them, and so are constants in registers, without a call. */
@@ -383,8 +396,8 @@ const char *tiling_taken_beside(Emitter *e, Tiling *t)
     t->is_guess_whole = false;
     return emit_text(e, "/* A tile's sums that become powers while the next tile's products are on their way: so many rows of them, "
                      "a share\n * behind each product. */\n"
-                     "typedef struct Waiting_%d {\n    const float *kept, *largest;\n    float *seen;\n    bf16u *factors;\n"
-                     "    int64_t largest_step, factors_step, rows, share;\n} Waiting_%d;\n\n"
+                     "typedef struct Waiting_%d {\n    float *kept;\n    const float *largest;\n    float *seen;\n    bf16u *factors;\n"
+                     "    int64_t largest_step, factors_step, rows, share;\n%s} Waiting_%d;\n\n"
                      "INLINE void take_row_%d(Waiting_%d *waiting)\n{\n%s}\n\n"
                      "INLINE void take_rows_%d(Waiting_%d *waiting, int64_t count)\n{\n"
                      "    for (const int64_t left = size_max(waiting->rows - count, 0); waiting->rows > left; waiting->rows--)\n"
@@ -392,7 +405,8 @@ const char *tiling_taken_beside(Emitter *e, Tiling *t)
                      "/* There are four products for each TILE_WORDS words. */\n"
                      "INLINE void share_rows_%d(Waiting_%d *waiting, int64_t depth)\n{\n"
                      "    waiting->share = size_ceil_div(waiting->rows * TILE_WORDS, size_max(4 * depth, 1));\n}\n\n",
-                     n, n, n, n, tiling_close(e), n, n, n, n, n);
+                     n, tiling_holds(t) ? "    int held;    /* the sums are in the registers, and belong into `kept` */\n" : "", n, n, n,
+                     tiling_close(e), n, n, n, n, n);
 }
 
 /* The factors of a tile that a mask leaves out are zeros. */

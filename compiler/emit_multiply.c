@@ -104,7 +104,7 @@ static const Beside *beside(Emitter *e, const Tiling *t)
     else
         *beside = (Beside){ "waiting", emit_text(e, "Waiting_%d *waiting", n), t->taken_beside,
                             emit_text(e, "    share_rows_%d(from->waiting, from->depth);\n", n),
-                            emit_text(e, "    take_rows_%d(from->waiting, from->waiting->share);\n", n), "",
+                            emit_text(e, "        take_rows_%d(from->waiting, from->waiting->share);\n", n), "",
                             emit_text(e, "    take_rows_%d(from->waiting, from->waiting->rows);\n", n) };
     return beside;
 }
@@ -162,11 +162,19 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
     const char *call_each = emit_text(e, "        else if (taken.height)\n            take_each_%d(taken, v, sums%s);\n", t->number, more);
     const char *call_some = emit_text(e, "        take_some_%d(rows, taken.place, v, sums + first%s);\n", t->number, more);
     const char *loop = t->runs ? NULL : "", *itself = tiling_is_by_itself(t) ? NULL : "";
-    const char *states[3] = { "", "", "" };
+    const char *states[3] = { "", "", "" }, *waiting = "", *held = "";
     if (!itself)
         tiling_share_states(e, t, states);
+    if (tiling_holds(t)) {
+        Hole words[] = { { "words", emit_text(e, "enum { WHOLE_%d = %d };\n", t->number, t->c->whole) } };
+        waiting = emit_text(e, "%s\n", tiling_skeleton(e, t, "contract_waiting.c", words, 1));
+        held = emit_text(e, "    if (!kept && waiting->held) {\n        hold_%d(registers, &from, waiting);\n        return;\n    }\n"
+                         "    store_held_%d(registers, waiting);\n", t->number, t->number);
+    }
     const Beside *other = beside(e, t);
     Hole tiles[] = {
+        { "waiting", waiting },
+        { "hold", waiting[0] ? "    if (!kept)    /* the registers hold them */\n        return;\n" : "" },
         { "dot", emit_text(e, "#define DOT_%d %s\n#define BEGIN_%d %s\n", t->number, t->c->tile->dot, t->number,
                            t->c->tile->has_starts ? "TILE_LOAD" : "TILE_BEGIN") },
         { "beside_member", other ? emit_text(e, "    %s;\n", other->parameter) : "" },
@@ -186,7 +194,7 @@ static const char *register_functions(Emitter *e, Tiling *t, const char *whole)
         { "some", t->runs ? call_some : "" },
         { "each_end", loop },
         { "tile_head", tile_head(e, t, extra) },
-        { "keep", stays ? emit_text(e, "    add_%d(registers, &from, start, start_step, kept, kept_step);\n", t->number) : NULL },
+        { "keep", stays ? emit_text(e, "%s    add_%d(registers, &from, start, start_step, kept, kept_step);\n", held, t->number) : NULL },
         { "whole_head", itself ? itself : whole_head(e, t, sums) },
         { "whole", itself },
         { "states", states[0] },

@@ -398,7 +398,7 @@ static void begin_registers(Emitter *e, const Tiling *t)
         emit_line(e, "*odd_%d = 0;", t->number);
     emit_line(e, "tiles_begin(&registers, COLUMNS_%d);", t->number);
     if (t->waits)
-        emit_line(e, "Waiting_%d waiting = { NULL, NULL, NULL, NULL, 0, 0, 0, 0 };", t->number);
+        emit_line(e, "Waiting_%d waiting = { NULL, NULL, NULL, NULL, 0, 0, 0, 0%s };", t->number, tiling_holds(t) ? ", 0" : "");
     if (!t->in_registers)
         return;
     const char *each = t->runs ? emit_extent(e, tiling_last(&t->c->rows)) : "0";

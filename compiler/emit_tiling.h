@@ -191,6 +191,8 @@ const char *tiling_registers(Emitter *e, const Tiling *t, const char *place);
 const char *tiling_guessed(Emitter *e, Tiling *t);
 const char *tiling_guesses(Emitter *e, const Tiling *t);
 const char *tiling_waits(Emitter *e, const Tiling *t);
+bool tiling_holds(const Tiling *t);          /* such a tile stays in its registers, if it is whole: templates/contract_waiting.c; */
+const char *tiling_stays(Emitter *e, const Tiling *t);    /* whether the one at hand does */
 const char *tiling_waiting(Emitter *e, Tiling *t);
 const char *tiling_taken_beside(Emitter *e, Tiling *t);
 const char *tiling_cleared(Emitter *e, Tiling *t);

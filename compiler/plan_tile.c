@@ -398,12 +398,12 @@ static int met_words(const Planner *planner, const Contract *c)
     return planner->hints->nests == NESTS_TILED ? MET_FORCED : planner->plan->target->l2_bytes / SETS_SHARE / (int)dtype_size(state_dtype(c->product));
 }
 
-/* All words of a tile in registers of tiles whose sums a reduction takes, where they are known: so few that their products stand
- * one after the other in a kernel. 0: they are not. What cuts numbers into parts meanwhile leaves no time for anything else. */
+/* All words of a tile in registers of tiles, where they are known: so few that their products stand one after the other in a
+ * kernel. 0: they are not. What cuts numbers into parts meanwhile leaves no time for anything else. */
 static int whole_words(const Planner *planner, const Contract *c)
 {
     int64_t words = 1, most = c->depth_block < WHOLE_MOST ? c->depth_block : WHOLE_MOST;
-    if (!c->tile->dot || c->tile->parts || !c->reduces || !planner->hints->extents)
+    if (!c->tile->dot || c->tile->parts || !planner->hints->extents)
         return 0;
     for (int i = 0; i < c->depth.count; i++) {
         int64_t extent = planner->hints->extents->of[c->depth.list[i]->origin->id];

@@ -65,72 +65,67 @@ INLINE void bring_N(const Factors_N *from, int share, int shares)
     }
 }
 
-/* Loads TILE_WORDS words, a pair of parts of those from k on, of the upper rows or of `both`, and adds to the upper sums what
- * they make. What the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one
- * before go to `last`, each just before its register is needed. */
-INLINE void multiply_upper_N(TileRegisters *registers, const Factors_N *from, int64_t k, const int pair,
-                             const int both, const int begins, f32v (*last)[VECTORS_N])
+/* One of the four products of TILE_WORDS words, a pair of parts of those from k on: the first two are of the upper rows, the others
+ * of the lower ones, of which there are some if `both` is true. The first one loads the words; what the pair before has left in
+ * the registers is not loaded again. Where a tile begins, the sums of the one before go to `last`, the lower ones last_lower rows
+ * behind, each just before its register is needed. */
+INLINE void multiply_one_N(TileRegisters *registers, const Factors_N *from, int64_t k, const int pair,
+                           const int number, const int both, const int begins, f32v (*last)[VECTORS_N],
+                           int64_t last_lower)
 {
     const partu *rows = from->rows + (k + TILE_WORDS * row_parts_N[pair]) * from->k_step;
     const wordu *panel = from->panel + (k + TILE_WORDS * column_parts_N[pair]) * COLUMNS_N;
     const int new_rows = pair == 0 || row_parts_N[pair] != row_parts_N[pair - 1];
     const int new_columns = pair == 0 || column_parts_N[pair] != column_parts_N[pair - 1];
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_N * 4;
-    char *upper_last = begins ? (char *)last[0] : NULL;
+    char *const to = begins ? (char *)(last + number / 2 * last_lower) + number % 2 * 64 : NULL;
     (void)registers;
-    if (new_rows)
+    if (number == 0 && new_rows)
         TILE_LOAD(registers, 4, rows, apart);
-    if (new_columns)
+    if (number == 0 && new_columns)
         TILE_LOAD(registers, 6, panel, across);
-    if (COLUMNS_N > TILE_WORDS && new_columns)
+    if (number == 0 && COLUMNS_N > TILE_WORDS && new_columns)
         TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
-    if (both && new_rows)
+    if (number == 0 && both && new_rows)
         TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
-    if (begins)
-        TILE_RENEW(registers, 0, upper_last, across);
-    DOT_N(registers, 0, 4, 6);
-    //{ behind_product
-    //}
-    if (COLUMNS_N > TILE_WORDS) {
+    switch (number) {
+    case 0:
         if (begins)
-            TILE_RENEW(registers, 1, upper_last + 64, across);
-        DOT_N(registers, 1, 4, 7);
-    }
-    //{ behind_product
-    //}
-}
-
-/* The same for the lower sums, of which there are some if `both` is true, from what is loaded. */
-INLINE void multiply_lower_N(TileRegisters *registers, const Factors_N *from, const int both, const int begins,
-                             f32v (*last)[VECTORS_N])
-{
-    const int64_t across = COLUMNS_N * 4;
-    char *lower_last = begins ? (char *)last[0] : NULL;
-    (void)registers, (void)from;
-    if (begins)
-        TILE_RENEW(registers, 2, lower_last, across);
-    if (both)
-        DOT_N(registers, 2, 5, 6);
-    //{ behind_product
-    //}
-    if (COLUMNS_N > TILE_WORDS) {
+            TILE_RENEW(registers, 0, to, across);
+        DOT_N(registers, 0, 4, 6);
+        break;
+    case 1:
+        if (begins && COLUMNS_N > TILE_WORDS)
+            TILE_RENEW(registers, 1, to, across);
+        if (COLUMNS_N > TILE_WORDS)
+            DOT_N(registers, 1, 4, 7);
+        break;
+    case 2:
         if (begins)
-            TILE_RENEW(registers, 3, lower_last + 64, across);
+            TILE_RENEW(registers, 2, to, across);
         if (both)
+            DOT_N(registers, 2, 5, 6);
+        break;
+    default:
+        if (begins && COLUMNS_N > TILE_WORDS)
+            TILE_RENEW(registers, 3, to, across);
+        if (both && COLUMNS_N > TILE_WORDS)
             DOT_N(registers, 3, 5, 7);
     }
-    //{ behind_product
-    //}
-    //{ behind_products
-    //}
 }
 
 /* One after the other. */
 INLINE void multiply_N(TileRegisters *registers, const Factors_N *from, int64_t k, const int pair, const int both,
                        const int begins, f32v (*last)[VECTORS_N], int64_t last_lower)
 {
-    multiply_upper_N(registers, from, k, pair, both, begins, last);
-    multiply_lower_N(registers, from, both, begins, last + last_lower);
+    UNROLL
+    for (int number = 0; number < 4; number++) {
+        multiply_one_N(registers, from, k, pair, number, both, begins, last, last_lower);
+        //{ behind_product
+        //}
+    }
+    //{ behind_products
+    //}
 }
 
 /* The other pairs of the words from k on. */
@@ -180,6 +175,8 @@ INLINE void add_N(TileRegisters *registers, const Factors_N *from, const f32u *s
     //}
     go_on_N(registers, from, 0, from->depth);
     //{ after_products
+    //}
+    //{ hold
     //}
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
@@ -283,10 +280,12 @@ INLINE void whole_N(TileRegisters *registers, int64_t place, const Factors_N *fr
     UNROLL
     for (int half = 0; half < 2 * TURNS || half < FIRST + SHARES; half++) {
         const int turn = half / 2;
-        if (turn < TURNS && half % 2 == 0)
-            multiply_upper_N(registers, from, turn / PAIRS_N * PARTS_N * TILE_WORDS, turn % PAIRS_N, 1, turn == 0, sums);
-        else if (turn < TURNS)
-            multiply_lower_N(registers, from, 1, turn == 0, sums + TILE_ROWS);
+        if (turn < TURNS) {
+            UNROLL
+            for (int next = 0; next < 2; next++)
+                multiply_one_N(registers, from, turn / PAIRS_N * PARTS_N * TILE_WORDS, turn % PAIRS_N, half % 2 * 2 + next, 1,
+                               turn == 0, sums, TILE_ROWS);
+        }
         const int share = half - FIRST, v = share % VECTORS_N, row = share / VECTORS_N * TILE_ROWS;
         if (share < 0 || share >= SHARES)
             continue;
@@ -306,6 +305,8 @@ INLINE void whole_N(TileRegisters *registers, int64_t place, const Factors_N *fr
         bring_N(from, 0, 1);
 }
 
+//}
+//{ waiting
 //}
 /* One tile, and what becomes of its sums: they are kept, a row kept_step behind the one before, or with NULL for `kept`
  * taken by what follows the product, when the next tile is on its way. */

@@ -1,4 +1,4 @@
-/* templates/tiles.c and contract_tiles.c as they stand. The instructions run where the machine has them; elsewhere each one
+/* templates/tiles.c, contract_tiles.c and contract_waiting.c as they stand. The instructions run where the machine has them; elsewhere each one
  * is met when the CPU refuses it, and computed by the model: so what they are told, registers, addresses and steps, is the
  * same on every x86-64. On machines that have them, it is the model that is checked. */
 #include <setjmp.h>
@@ -23,7 +23,7 @@
 static void ask_line(const char *p);
 #undef PREFETCH
 #define PREFETCH(p) ask_line(p)
-#include "../templates/contract_tiles.c"
+#include "../templates/contract_waiting.c"
 
 enum { WORDS_MOST = 48, TILES = 40 };
 
@@ -326,6 +326,56 @@ TARGETED static void last_sums_are_taken(void **state)
     tiles_end();
 }
 
+/* Whole tiles one after the other whose rows wait: each row is taken once, in order, when its sums have been stored. */
+static const Sample *held;
+static int row_at;
+
+TARGETED static void take_row_N(Waiting_N *rows)
+{
+    assert_true(rows->kept && row_at < ROWS_N);
+    for (int c = 0; c < COLUMNS_N; c++)
+        if (rows->kept[c] != held->sums[row_at][c])
+            fail_msg("row %d of %d words: [%d] is %g instead of %g", row_at, held->words, c, rows->kept[c], held->sums[row_at][c]);
+    rows->kept += COLUMNS_N;
+    row_at++;
+}
+
+TARGETED static void rows_of_held_tiles_are_taken(void **state)
+{
+    (void)state;
+    static Sample samples[2];
+    f32v kept[ROWS_N][VECTORS_N];
+    const float none[COLUMNS_N] = { 0 };
+    TileRegisters registers;
+    catch_refused();
+    for (int count = 1; count < 4; count++) {
+        Waiting_N rows = { .kept = (float *)kept };
+        tiles_begin(&registers, COLUMNS_N);
+        for (int t = 0; t < count; t++) {
+            Sample *now = &samples[t % 2];
+            make_sample(now, ROWS_N, WHOLE_N - (int)(random_bits() % TILE_WORDS), NULL);
+            const Factors_N from = { .rows = (const bf16u *)now->rows, .row_step = 2 * now->depth, .k_step = 2, .lower = TILE_ROWS,
+                                     .panel = (const u32u *)now->panel, .depth = now->depth, .ahead = (const char *)now->rows };
+            row_at = 0;
+            if (t == 0)
+                run_tile(now, none, 0, (float *)kept, COLUMNS_N, &registers, NULL, NULL, 0, ROWS_N);
+            else
+                hold_N(&registers, &from, &rows);
+            assert_int_equal(row_at, t == 0 ? 0 : ROWS_N);
+            held = now;
+            rows = (Waiting_N){ .kept = (float *)kept, .rows = ROWS_N, .held = 1 };
+        }
+        memset(kept, 0xFF, sizeof kept);    /* the sums are nowhere but in the registers */
+        store_held_N(&registers, &rows);
+        assert_false(rows.held);
+        check_sums(held, (float *)kept, COLUMNS_N, 0, COLUMNS_N);
+        memset(kept, 0, sizeof kept);
+        store_held_N(&registers, &rows);    /* and once stored, they are not again */
+        assert_true(((float *)kept)[0] == 0);
+        tiles_end();
+    }
+}
+
 /* ---- what the instructions do ---- */
 
 TARGETED static uint32_t any_word(int kind)
@@ -524,6 +574,7 @@ int main(void)
         cmocka_unit_test(sums_are_kept),
         cmocka_unit_test(sums_are_taken),
         cmocka_unit_test(last_sums_are_taken),
+        cmocka_unit_test(rows_of_held_tiles_are_taken),
         cmocka_unit_test(rows_are_reduced),
         cmocka_unit_test(integer_rows_are_reduced),
         cmocka_unit_test(streams_come_by_pages),

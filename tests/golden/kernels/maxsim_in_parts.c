@@ -1503,63 +1503,64 @@ INLINE void bring_3(const Factors_3 *from, int share, int shares)
     }
 }
 
-/* Loads TILE_WORDS words, a pair of parts of those from k on, of the upper rows or of `both`, and adds to the upper sums what
- * they make. What the pair before has left in the registers is not loaded again. Where a tile begins, the sums of the one
- * before go to `last`, each just before its register is needed. */
-INLINE void multiply_upper_3(TileRegisters *registers, const Factors_3 *from, int64_t k, const int pair,
-                             const int both, const int begins, f32v (*last)[VECTORS_3])
+/* One of the four products of TILE_WORDS words, a pair of parts of those from k on: the first two are of the upper rows, the others
+ * of the lower ones, of which there are some if `both` is true. The first one loads the words; what the pair before has left in
+ * the registers is not loaded again. Where a tile begins, the sums of the one before go to `last`, the lower ones last_lower rows
+ * behind, each just before its register is needed. */
+INLINE void multiply_one_3(TileRegisters *registers, const Factors_3 *from, int64_t k, const int pair,
+                           const int number, const int both, const int begins, f32v (*last)[VECTORS_3],
+                           int64_t last_lower)
 {
     const bf16u *rows = from->rows + (k + TILE_WORDS * row_parts_3[pair]) * from->k_step;
     const u32u *panel = from->panel + (k + TILE_WORDS * column_parts_3[pair]) * COLUMNS_3;
     const int new_rows = pair == 0 || row_parts_3[pair] != row_parts_3[pair - 1];
     const int new_columns = pair == 0 || column_parts_3[pair] != column_parts_3[pair - 1];
     const int64_t apart = from->row_step * (int64_t)sizeof *rows, across = COLUMNS_3 * 4;
-    char *upper_last = begins ? (char *)last[0] : NULL;
+    char *const to = begins ? (char *)(last + number / 2 * last_lower) + number % 2 * 64 : NULL;
     (void)registers;
-    if (new_rows)
+    if (number == 0 && new_rows)
         TILE_LOAD(registers, 4, rows, apart);
-    if (new_columns)
+    if (number == 0 && new_columns)
         TILE_LOAD(registers, 6, panel, across);
-    if (COLUMNS_3 > TILE_WORDS && new_columns)
+    if (number == 0 && COLUMNS_3 > TILE_WORDS && new_columns)
         TILE_LOAD(registers, 7, panel + TILE_WORDS, across);
-    if (both && new_rows)
+    if (number == 0 && both && new_rows)
         TILE_LOAD(registers, 5, rows + from->lower * from->row_step, apart);
-    if (begins)
-        TILE_RENEW(registers, 0, upper_last, across);
-    DOT_3(registers, 0, 4, 6);
-    if (COLUMNS_3 > TILE_WORDS) {
+    switch (number) {
+    case 0:
         if (begins)
-            TILE_RENEW(registers, 1, upper_last + 64, across);
-        DOT_3(registers, 1, 4, 7);
-    }
-}
-
-/* The same for the lower sums, of which there are some if `both` is true, from what is loaded. */
-INLINE void multiply_lower_3(TileRegisters *registers, const Factors_3 *from, const int both, const int begins,
-                             f32v (*last)[VECTORS_3])
-{
-    const int64_t across = COLUMNS_3 * 4;
-    char *lower_last = begins ? (char *)last[0] : NULL;
-    (void)registers, (void)from;
-    if (begins)
-        TILE_RENEW(registers, 2, lower_last, across);
-    if (both)
-        DOT_3(registers, 2, 5, 6);
-    if (COLUMNS_3 > TILE_WORDS) {
+            TILE_RENEW(registers, 0, to, across);
+        DOT_3(registers, 0, 4, 6);
+        break;
+    case 1:
+        if (begins && COLUMNS_3 > TILE_WORDS)
+            TILE_RENEW(registers, 1, to, across);
+        if (COLUMNS_3 > TILE_WORDS)
+            DOT_3(registers, 1, 4, 7);
+        break;
+    case 2:
         if (begins)
-            TILE_RENEW(registers, 3, lower_last + 64, across);
+            TILE_RENEW(registers, 2, to, across);
         if (both)
+            DOT_3(registers, 2, 5, 6);
+        break;
+    default:
+        if (begins && COLUMNS_3 > TILE_WORDS)
+            TILE_RENEW(registers, 3, to, across);
+        if (both && COLUMNS_3 > TILE_WORDS)
             DOT_3(registers, 3, 5, 7);
     }
-    cut_3(from->cutting);
 }
 
 /* One after the other. */
 INLINE void multiply_3(TileRegisters *registers, const Factors_3 *from, int64_t k, const int pair, const int both,
                        const int begins, f32v (*last)[VECTORS_3], int64_t last_lower)
 {
-    multiply_upper_3(registers, from, k, pair, both, begins, last);
-    multiply_lower_3(registers, from, both, begins, last + last_lower);
+    UNROLL
+    for (int number = 0; number < 4; number++) {
+        multiply_one_3(registers, from, k, pair, number, both, begins, last, last_lower);
+    }
+    cut_3(from->cutting);
 }
 
 /* The other pairs of the words from k on. */
