@@ -145,13 +145,27 @@ INLINE void multiply_words_N(TileRegisters *registers, const Factors_N *from, in
     }
 }
 
+/* All words from k on: of many, addresses that are made anew for each few of them take as long as the products. */
+INLINE void multiply_rest_N(TileRegisters *registers, const Factors_N *from, int64_t k, const int both)
+{
+    enum { STEP = PARTS_N * TILE_WORDS };
+    Factors_N at = *from;
+    at.rows += k * from->k_step;
+    at.panel += k * COLUMNS_N;
+    for (; k < from->depth; k += STEP) {
+        multiply_words_N(registers, &at, 0, STEP, both);
+        at.rows += STEP * from->k_step;
+        at.panel += STEP * COLUMNS_N;
+    }
+}
+
 /* The loop stands twice, so that nothing is asked between products. */
-INLINE void go_on_N(TileRegisters *registers, const Factors_N *from, int64_t k, int64_t end)
+INLINE void go_through_N(TileRegisters *registers, const Factors_N *from, int64_t k)
 {
     if (from->lower > 0)
-        multiply_words_N(registers, from, k, end, 1);
+        multiply_rest_N(registers, from, k, 1);
     else
-        multiply_words_N(registers, from, k, end, 0);
+        multiply_rest_N(registers, from, k, 0);
 }
 
 /* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not
@@ -173,7 +187,7 @@ INLINE void add_N(TileRegisters *registers, const Factors_N *from, const f32u *s
     bring_N(from, 0, 1);
     //{ before_products
     //}
-    go_on_N(registers, from, 0, from->depth);
+    go_through_N(registers, from, 0);
     //{ after_products
     //}
     //{ hold
@@ -218,6 +232,15 @@ INLINE int64_t begin_N(TileRegisters *registers, const Factors_N *from, f32v (*l
         multiply_words_N(registers, from, some, words, 0);
     }
     return words;
+}
+
+/* The same from k to `end`. */
+INLINE void go_on_N(TileRegisters *registers, const Factors_N *from, int64_t k, int64_t end)
+{
+    if (from->lower > 0)
+        multiply_words_N(registers, from, k, end, 1);
+    else
+        multiply_words_N(registers, from, k, end, 0);
 }
 
 /* The rows that a tile has not are as its last one. */
@@ -360,7 +383,7 @@ INLINE void tile_N(int height, const partu *rows, int64_t row_step, int64_t k_st
         go_on_N(registers, &from, words, end);
         words = end;
     }
-    go_on_N(registers, &from, words, depth);
+    go_through_N(registers, &from, words);
     *pending = now;
     if (start_step)
         pending->height = 0;

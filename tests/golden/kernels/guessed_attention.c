@@ -1508,13 +1508,27 @@ INLINE void multiply_words_1(TileRegisters *registers, const Factors_1 *from, in
     }
 }
 
+/* All words from k on: of many, addresses that are made anew for each few of them take as long as the products. */
+INLINE void multiply_rest_1(TileRegisters *registers, const Factors_1 *from, int64_t k, const int both)
+{
+    enum { STEP = PARTS_1 * TILE_WORDS };
+    Factors_1 at = *from;
+    at.rows += k * from->k_step;
+    at.panel += k * COLUMNS_1;
+    for (; k < from->depth; k += STEP) {
+        multiply_words_1(registers, &at, 0, STEP, both);
+        at.rows += STEP * from->k_step;
+        at.panel += STEP * COLUMNS_1;
+    }
+}
+
 /* The loop stands twice, so that nothing is asked between products. */
-INLINE void go_on_1(TileRegisters *registers, const Factors_1 *from, int64_t k, int64_t end)
+INLINE void go_through_1(TileRegisters *registers, const Factors_1 *from, int64_t k)
 {
     if (from->lower > 0)
-        multiply_words_1(registers, from, k, end, 1);
+        multiply_rest_1(registers, from, k, 1);
     else
-        multiply_words_1(registers, from, k, end, 0);
+        multiply_rest_1(registers, from, k, 0);
 }
 
 /* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not
@@ -1535,7 +1549,7 @@ INLINE void add_1(TileRegisters *registers, const Factors_1 *from, const f32u *s
     }
     bring_1(from, 0, 1);
     share_rows_1(from->waiting, from->depth);
-    go_on_1(registers, from, 0, from->depth);
+    go_through_1(registers, from, 0);
     take_rows_1(from->waiting, from->waiting->rows);
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
@@ -2104,13 +2118,27 @@ INLINE void multiply_words_6(TileRegisters *registers, const Factors_6 *from, in
     }
 }
 
+/* All words from k on: of many, addresses that are made anew for each few of them take as long as the products. */
+INLINE void multiply_rest_6(TileRegisters *registers, const Factors_6 *from, int64_t k, const int both)
+{
+    enum { STEP = PARTS_6 * TILE_WORDS };
+    Factors_6 at = *from;
+    at.rows += k * from->k_step;
+    at.panel += k * COLUMNS_6;
+    for (; k < from->depth; k += STEP) {
+        multiply_words_6(registers, &at, 0, STEP, both);
+        at.rows += STEP * from->k_step;
+        at.panel += STEP * COLUMNS_6;
+    }
+}
+
 /* The loop stands twice, so that nothing is asked between products. */
-INLINE void go_on_6(TileRegisters *registers, const Factors_6 *from, int64_t k, int64_t end)
+INLINE void go_through_6(TileRegisters *registers, const Factors_6 *from, int64_t k)
 {
     if (from->lower > 0)
-        multiply_words_6(registers, from, k, end, 1);
+        multiply_rest_6(registers, from, k, 1);
     else
-        multiply_words_6(registers, from, k, end, 0);
+        multiply_rest_6(registers, from, k, 0);
 }
 
 /* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not
@@ -2130,7 +2158,7 @@ INLINE void add_6(TileRegisters *registers, const Factors_6 *from, const f32u *s
             BEGIN_6(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
     }
     bring_6(from, 0, 1);
-    go_on_6(registers, from, 0, from->depth);
+    go_through_6(registers, from, 0);
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
         TILE_STORE(registers, 2, lower_kept, 4 * kept_step);

@@ -1580,13 +1580,27 @@ INLINE void multiply_words_3(TileRegisters *registers, const Factors_3 *from, in
     }
 }
 
+/* All words from k on: of many, addresses that are made anew for each few of them take as long as the products. */
+INLINE void multiply_rest_3(TileRegisters *registers, const Factors_3 *from, int64_t k, const int both)
+{
+    enum { STEP = PARTS_3 * TILE_WORDS };
+    Factors_3 at = *from;
+    at.rows += k * from->k_step;
+    at.panel += k * COLUMNS_3;
+    for (; k < from->depth; k += STEP) {
+        multiply_words_3(registers, &at, 0, STEP, both);
+        at.rows += STEP * from->k_step;
+        at.panel += STEP * COLUMNS_3;
+    }
+}
+
 /* The loop stands twice, so that nothing is asked between products. */
-INLINE void go_on_3(TileRegisters *registers, const Factors_3 *from, int64_t k, int64_t end)
+INLINE void go_through_3(TileRegisters *registers, const Factors_3 *from, int64_t k)
 {
     if (from->lower > 0)
-        multiply_words_3(registers, from, k, end, 1);
+        multiply_rest_3(registers, from, k, 1);
     else
-        multiply_words_3(registers, from, k, end, 0);
+        multiply_rest_3(registers, from, k, 0);
 }
 
 /* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not
@@ -1606,7 +1620,7 @@ INLINE void add_3(TileRegisters *registers, const Factors_3 *from, const f32u *s
             BEGIN_3(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
     }
     bring_3(from, 0, 1);
-    go_on_3(registers, from, 0, from->depth);
+    go_through_3(registers, from, 0);
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
         TILE_STORE(registers, 2, lower_kept, 4 * kept_step);
@@ -1647,6 +1661,15 @@ INLINE int64_t begin_3(TileRegisters *registers, const Factors_3 *from, f32v (*l
         multiply_words_3(registers, from, some, words, 0);
     }
     return words;
+}
+
+/* The same from k to `end`. */
+INLINE void go_on_3(TileRegisters *registers, const Factors_3 *from, int64_t k, int64_t end)
+{
+    if (from->lower > 0)
+        multiply_words_3(registers, from, k, end, 1);
+    else
+        multiply_words_3(registers, from, k, end, 0);
 }
 
 /* The rows that a tile has not are as its last one. */
@@ -1723,7 +1746,7 @@ INLINE void tile_3(int height, const bf16u *rows, int64_t row_step, int64_t k_st
         go_on_3(registers, &from, words, end);
         words = end;
     }
-    go_on_3(registers, &from, words, depth);
+    go_through_3(registers, &from, words);
     *pending = now;
     if (start_step)
         pending->height = 0;

@@ -1268,13 +1268,27 @@ INLINE void multiply_words_1(TileRegisters *registers, const Factors_1 *from, in
     }
 }
 
+/* All words from k on: of many, addresses that are made anew for each few of them take as long as the products. */
+INLINE void multiply_rest_1(TileRegisters *registers, const Factors_1 *from, int64_t k, const int both)
+{
+    enum { STEP = PARTS_1 * TILE_WORDS };
+    Factors_1 at = *from;
+    at.rows += k * from->k_step;
+    at.panel += k * COLUMNS_1;
+    for (; k < from->depth; k += STEP) {
+        multiply_words_1(registers, &at, 0, STEP, both);
+        at.rows += STEP * from->k_step;
+        at.panel += STEP * COLUMNS_1;
+    }
+}
+
 /* The loop stands twice, so that nothing is asked between products. */
-INLINE void go_on_1(TileRegisters *registers, const Factors_1 *from, int64_t k, int64_t end)
+INLINE void go_through_1(TileRegisters *registers, const Factors_1 *from, int64_t k)
 {
     if (from->lower > 0)
-        multiply_words_1(registers, from, k, end, 1);
+        multiply_rest_1(registers, from, k, 1);
     else
-        multiply_words_1(registers, from, k, end, 0);
+        multiply_rest_1(registers, from, k, 0);
 }
 
 /* Adds a tile's products to the sums from `start` on; they are kept. What becomes of rows that a tile has not does not
@@ -1294,7 +1308,7 @@ INLINE void add_1(TileRegisters *registers, const Factors_1 *from, const f32u *s
             BEGIN_1(registers, 3, lower_start + TILE_WORDS, 4 * start_step);
     }
     bring_1(from, 0, 1);
-    go_on_1(registers, from, 0, from->depth);
+    go_through_1(registers, from, 0);
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
         TILE_STORE(registers, 2, lower_kept, 4 * kept_step);
@@ -1335,6 +1349,15 @@ INLINE int64_t begin_1(TileRegisters *registers, const Factors_1 *from, f32v (*l
         multiply_words_1(registers, from, some, words, 0);
     }
     return words;
+}
+
+/* The same from k to `end`. */
+INLINE void go_on_1(TileRegisters *registers, const Factors_1 *from, int64_t k, int64_t end)
+{
+    if (from->lower > 0)
+        multiply_words_1(registers, from, k, end, 1);
+    else
+        multiply_words_1(registers, from, k, end, 0);
 }
 
 /* The rows that a tile has not are as its last one. */
@@ -1410,7 +1433,7 @@ INLINE void tile_1(int height, const bf16u *rows, int64_t row_step, int64_t k_st
         go_on_1(registers, &from, words, end);
         words = end;
     }
-    go_on_1(registers, &from, words, depth);
+    go_through_1(registers, &from, words);
     *pending = now;
     if (start_step)
         pending->height = 0;
