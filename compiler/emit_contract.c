@@ -132,6 +132,17 @@ static const char *constants(Emitter *e, const Tiling *t)
 }
 
 /* What becomes of a tile's sums: of one that meets the where's condition in part, everywhere, nowhere. */
+/* The same of a tile whose sums are stored as they are in memory: for whole ones there is no vector that ends early. */
+static const char *spell_whole(Emitter *e, const ParameterSet *set, const char *comment, const char *name, int number, const char *body)
+{
+    const char *all = emit_text(e, "%s%s", emit_locals(e, body), body), *call = spell_call(e, set, emit_text(e, "%s_rows", name), number, body);
+    const char *parameters = emit_parameters(e, set, all, true);
+    return emit_text(e, "INLINE void %s_rows_%d(%s)\n{\n%s}\n\n/* %s */\nKERNEL static void %s_%d(%s)\n{\n"
+                     "    if (count == COLUMNS_%d) {    /* a number that is known */\n        count = COLUMNS_%d;\n        %s;\n"
+                     "    } else {\n        %s;\n    }\n}\n", name, number, parameters, all, comment, name, number, parameters, number,
+                     number, call, call);
+}
+
 static const char *after_functions(Emitter *e, const Tiling *t, const char *const afters[3])
 {
     static const char *const names[] = { "after", "after_whole", "after_else" };
@@ -140,7 +151,7 @@ static const char *after_functions(Emitter *e, const Tiling *t, const char *cons
     Text text = text_new(e->arena);
     for (int i = 0; i < 3; i++)
         if (afters[i][0])
-            text_put(&text, spell_function(e, &t->parameters, comments[i], names[i], t->number, afters[i]));
+            text_put(&text, (tiling_stores_whole(t) ? spell_whole : spell_function)(e, &t->parameters, comments[i], names[i], t->number, afters[i]));
     return text.bytes;
 }
 

@@ -398,6 +398,11 @@ static const char *store_turned(Emitter *e, Tiling *t)
     return tiling_close(e);
 }
 
+bool tiling_stores_whole(const Tiling *t)
+{
+    return tiling_has_registers(t) && !t->first_count && !t->c->sums_turned && t->c->columns.count == 1;
+}
+
 /* A row after the other, so that each line of the result is stored at once. */
 static const char *store_rows(Emitter *e, Tiling *t)
 {
@@ -424,7 +429,7 @@ static const char *store_rows(Emitter *e, Tiling *t)
     for (int o = 0; o < t->step->statement->output_count && !part; o++)
         emit_store(e, &t->step->statement->outputs[o]);
     emit_pop(e);
-    vector_loop(e, t, body, false);
+    vector_loop(e, t, body, tiling_stores_whole(t));
     emit_pop(e);
     emit_line(e, "for (int r = 0; r < height; r++) {");
     emit_body(e, one);

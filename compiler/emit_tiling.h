@@ -176,6 +176,7 @@ const char *tiling_taken(Emitter *e, Tiling *t);
 bool tiling_takes_extrema(const Tiling *t);     /* of sums as they are: a few instructions */
 bool tiling_is_by_itself(const Tiling *t);      /* a whole tile of all words has code of its own */
 void tiling_share_states(Emitter *e, Tiling *t, const char *lines[3]);    /* loads states, takes a share, stores states */
+bool tiling_stores_whole(const Tiling *t);   /* what is stored after a tile is for whole ones apart from others */
 const char *tiling_after(Emitter *e, Tiling *t);
 const char *tiling_finish(Emitter *e, Tiling *t);
 

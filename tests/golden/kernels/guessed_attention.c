@@ -1576,8 +1576,7 @@ INLINE void tile_1(int height, const bf16u *rows, int64_t row_step, int64_t k_st
 }
 
 
-/* What becomes of a tile's sums. */
-KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+INLINE void after_rows_1(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
         int64_t h, int64_t q, int64_t k, int count, int height, const float *kept)
 {
     const int64_t tile_1_3 = f->tile_1_3, row_tmp1 = f->row_tmp1;
@@ -1586,13 +1585,28 @@ KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h
     const int64_t tmp1_2 = row_tmp1;
     for (int r = 0; r < height; r++) {
         const int64_t q_at = q + r;
-        for (int v = 0; v * LANES < count; v++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_1; v++) {
+            if (v * LANES >= count)
+                continue;
             const int lanes = (int)size_min(LANES, count - v * LANES);
             const int64_t k_lanes = k + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_1 + v * LANES, 1, lanes);
             store_f32v(tmp1 + (b - b_first) * tmp1_0 + (h - h_first) * tmp1_1 + (q_at - q_first) * tmp1_2 + k_lanes,
                     1, sum, lanes);
         }
+    }
+}
+
+/* What becomes of a tile's sums. */
+KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+        int64_t h, int64_t q, int64_t k, int count, int height, const float *kept)
+{
+    if (count == COLUMNS_1) {    /* a number that is known */
+        count = COLUMNS_1;
+        after_rows_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
+    } else {
+        after_rows_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
     }
 }
 
@@ -2183,8 +2197,7 @@ INLINE void tile_6(int height, const bf16u *rows, int64_t row_step, int64_t k_st
 }
 
 
-/* What becomes of a tile's sums. */
-KERNEL static void after_6(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+INLINE void after_rows_6(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
         int64_t h, int64_t q, int64_t v_2, int count, int height, const float *kept)
 {
     const int64_t tile_1_3 = f->tile_1_3, at_tmp4 = f->at_tmp4;
@@ -2198,13 +2211,28 @@ KERNEL static void after_6(const Frame *f, char *own, int64_t b_first, int64_t h
         const float tmp4_at = tmp4[(b - b_first) * tmp4_0 + (h - h_first) * tmp4_1 + (q_at - q_first)];
         const int value = tmp4_at == 0.0f;
         const float chosen = value ? 1.0f : tmp4_at;
-        for (int v = 0; v * LANES < count; v++) {
+        UNROLL
+        for (int v = 0; v < VECTORS_6; v++) {
+            if (v * LANES >= count)
+                continue;
             const int lanes = (int)size_min(LANES, count - v * LANES);
             const int64_t v_2_lanes = v_2 + v * LANES;
             const f32v sum = load_f32v(kept + r * COLUMNS_6 + v * LANES, 1, lanes);
             stream_bf16v(out + b * out_0 + h * out_1 + q_at * out_2 + v_2_lanes * out_3, out_3, sum / chosen, lanes,
                     f->past_6);
         }
+    }
+}
+
+/* What becomes of a tile's sums. */
+KERNEL static void after_6(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
+        int64_t h, int64_t q, int64_t v_2, int count, int height, const float *kept)
+{
+    if (count == COLUMNS_6) {    /* a number that is known */
+        count = COLUMNS_6;
+        after_rows_6(f, own, b_first, h_first, q_first, b, h, q, v_2, count, height, kept);
+    } else {
+        after_rows_6(f, own, b_first, h_first, q_first, b, h, q, v_2, count, height, kept);
     }
 }
 
