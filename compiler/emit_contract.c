@@ -131,18 +131,18 @@ static const char *constants(Emitter *e, const Tiling *t)
                      tiling_has_stage(t) ? emit_text(e, ", STAGE_%d = %d", n, STAGE_BYTES / (int)dtype_size(t->dtype)) : "");
 }
 
-/* What becomes of a tile's sums: of one that meets the where's condition in part, everywhere, nowhere. */
-/* The same of a tile whose sums are stored as they are in memory: for whole ones there is no vector that ends early. */
+/* A function that stores what a tile is in memory: of whole tiles it knows that no vector ends early. */
 static const char *spell_whole(Emitter *e, const ParameterSet *set, const char *comment, const char *name, int number, const char *body)
 {
     const char *all = emit_text(e, "%s%s", emit_locals(e, body), body), *call = spell_call(e, set, emit_text(e, "%s_rows", name), number, body);
     const char *parameters = emit_parameters(e, set, all, true);
     return emit_text(e, "INLINE void %s_rows_%d(%s)\n{\n%s}\n\n/* %s */\nKERNEL static void %s_%d(%s)\n{\n"
-                     "    if (count == COLUMNS_%d) {    /* a number that is known */\n        count = COLUMNS_%d;\n        %s;\n"
+                     "    if (count == COLUMNS_%d) {    /* known from here on: no vector is asked for its lanes */\n        count = COLUMNS_%d;\n        %s;\n"
                      "    } else {\n        %s;\n    }\n}\n", name, number, parameters, all, comment, name, number, parameters, number,
                      number, call, call);
 }
 
+/* What becomes of a tile's sums: of one that meets the where's condition in part, everywhere, nowhere. */
 static const char *after_functions(Emitter *e, const Tiling *t, const char *const afters[3])
 {
     static const char *const names[] = { "after", "after_whole", "after_else" };

@@ -77,8 +77,7 @@ static void lower_end(Emitter *e, LoopBounds *loop, const char *limit)
 /* Tightens one loop's bounds by a comparison that is linear in its index; false when it is not. */
 static bool tighten(Emitter *e, LoopBounds *loop, Index *const *loops, int loop_count, const Term *condition)
 {
-    if (condition->kind != TERM_MAP || condition->map.function < FUNCTION_LT || condition->map.function > FUNCTION_EQ ||
-        dtype_kind(condition->map.arguments[0]->dtype) != KIND_INT)
+    if (!comparison_is_of_integers(condition) || condition->map.function == FUNCTION_NE)
         return false;
     Function comparison = condition->map.function;
     Term *const *sides = condition->map.arguments;

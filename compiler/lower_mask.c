@@ -28,8 +28,8 @@ static Term *negate(Lower *l, const Term *condition)
     if (condition->kind != TERM_MAP)
         return NULL;
     Function f = condition->map.function;
-    bool joins = f == FUNCTION_AND || f == FUNCTION_OR, compares = f >= FUNCTION_LT && f <= FUNCTION_NE;
-    if (!joins && !(compares && dtype_kind(condition->map.arguments[0]->dtype) == KIND_INT))
+    bool joins = f == FUNCTION_AND || f == FUNCTION_OR, compares = comparison_is_of_integers(condition);
+    if (!joins && !compares)
         return NULL;
     Term *other = ARENA_NEW(l->arena, Term);
     *other = *condition;

@@ -1602,7 +1602,7 @@ INLINE void after_rows_1(const Frame *f, char *own, int64_t b_first, int64_t h_f
 KERNEL static void after_1(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
         int64_t h, int64_t q, int64_t k, int count, int height, const float *kept)
 {
-    if (count == COLUMNS_1) {    /* a number that is known */
+    if (count == COLUMNS_1) {    /* known from here on: no vector is asked for its lanes */
         count = COLUMNS_1;
         after_rows_1(f, own, b_first, h_first, q_first, b, h, q, k, count, height, kept);
     } else {
@@ -2228,7 +2228,7 @@ INLINE void after_rows_6(const Frame *f, char *own, int64_t b_first, int64_t h_f
 KERNEL static void after_6(const Frame *f, char *own, int64_t b_first, int64_t h_first, int64_t q_first, int64_t b,
         int64_t h, int64_t q, int64_t v_2, int count, int height, const float *kept)
 {
-    if (count == COLUMNS_6) {    /* a number that is known */
+    if (count == COLUMNS_6) {    /* known from here on: no vector is asked for its lanes */
         count = COLUMNS_6;
         after_rows_6(f, own, b_first, h_first, q_first, b, h, q, v_2, count, height, kept);
     } else {
