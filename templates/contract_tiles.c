@@ -175,7 +175,6 @@ INLINE void add_N(TileRegisters *registers, const Factors_N *from, const f32u *s
 {
     const int64_t lower = from->lower > 0 ? from->lower : 0;
     const f32u *lower_start = start + lower * start_step;
-    f32u *lower_kept = kept + lower * kept_step;
     BEGIN_N(registers, 0, start, 4 * start_step);
     if (from->lower > 0)
         BEGIN_N(registers, 2, lower_start, 4 * start_step);
@@ -192,6 +191,7 @@ INLINE void add_N(TileRegisters *registers, const Factors_N *from, const f32u *s
     //}
     //{ hold
     //}
+    f32u *lower_kept = kept + lower * kept_step;
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
         TILE_STORE(registers, 2, lower_kept, 4 * kept_step);

@@ -13,10 +13,10 @@ KERNEL static void take_row_N(Waiting_N *waiting);
 /* Stores the sums that the registers hold of the tile whose rows wait. */
 INLINE void store_held_N(TileRegisters *registers, Waiting_N *waiting)
 {
-    float *const upper = waiting->kept, *const lower = upper + TILE_ROWS * COLUMNS_N;
     (void)registers;
     if (!waiting->held)
         return;
+    float *const upper = waiting->kept, *const lower = upper + TILE_ROWS * COLUMNS_N;
     waiting->held = 0;
     TILE_STORE(registers, 0, upper, COLUMNS_N * 4);
     TILE_STORE(registers, 2, lower, COLUMNS_N * 4);

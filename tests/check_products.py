@@ -500,6 +500,9 @@ EXPRESSIONS = [
     ('qd,ud->qu | where(abs(@q - @u) <= 3, _, -inf) | softmax u | bf16 | _ * uv -> qv', 'q,d:b u,d:b u,v:b'),
     ('qd,ud->qu | where(@q >= @u && @q - @u < 5, _, -inf) | softmax u | _ * uv -> qv', 'q,d u,d u,v'),
     ('where(abs(@q - @u) < 4, qd * ud, -inf) -> qu | max u', 'q,d u,d'),
+    # Whole tiles of scores that stay in registers until the next one begins.
+    ('MN,UN->MU | _ * 0.125 | softmax U | bf16 | _ * Uv -> Mv', 'M,N:b U,N:b U,v:b'),
+    ('bMN,bUN->bMU | _ * 0.2 | where(abs(@M - @U) <= 90, _, -inf) | softmax U | bf16 | _ * bUv -> bMv', 'b,M,N:b b,U,N:b b,U,v:b'),
 ]
 
 SIZES = [0, 1, 2, 3, 5, 7, 13, 14, 15, 16, 17, 29, 31, 32, 33, 37, 64, 65]

@@ -1610,7 +1610,6 @@ INLINE void add_3(TileRegisters *registers, const Factors_3 *from, const f32u *s
 {
     const int64_t lower = from->lower > 0 ? from->lower : 0;
     const f32u *lower_start = start + lower * start_step;
-    f32u *lower_kept = kept + lower * kept_step;
     BEGIN_3(registers, 0, start, 4 * start_step);
     if (from->lower > 0)
         BEGIN_3(registers, 2, lower_start, 4 * start_step);
@@ -1621,6 +1620,7 @@ INLINE void add_3(TileRegisters *registers, const Factors_3 *from, const f32u *s
     }
     bring_3(from, 0, 1);
     go_through_3(registers, from, 0);
+    f32u *lower_kept = kept + lower * kept_step;
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
         TILE_STORE(registers, 2, lower_kept, 4 * kept_step);

@@ -1298,7 +1298,6 @@ INLINE void add_1(TileRegisters *registers, const Factors_1 *from, const f32u *s
 {
     const int64_t lower = from->lower > 0 ? from->lower : 0;
     const f32u *lower_start = start + lower * start_step;
-    f32u *lower_kept = kept + lower * kept_step;
     BEGIN_1(registers, 0, start, 4 * start_step);
     if (from->lower > 0)
         BEGIN_1(registers, 2, lower_start, 4 * start_step);
@@ -1309,6 +1308,7 @@ INLINE void add_1(TileRegisters *registers, const Factors_1 *from, const f32u *s
     }
     bring_1(from, 0, 1);
     go_through_1(registers, from, 0);
+    f32u *lower_kept = kept + lower * kept_step;
     TILE_STORE(registers, 0, kept, 4 * kept_step);
     if (from->lower > 0)
         TILE_STORE(registers, 2, lower_kept, 4 * kept_step);
