@@ -62,7 +62,6 @@ static void begin_step(Emitter *e, const Fused *f, const Step *step)
 static const char *head(Emitter *e, const Fused *f, const char *name, int number, const char *body, bool declare)
 {
     static const char *const arrays[] = { "sums", "products" }, *const sizes[] = { "SUMS", "PRODUCTS" };
-    bool edge = !declare && emit_mentions(body, "EDGE");
     Text list = text_new(e->arena);
     const char *plain = emit_parameters(e, &f->parameters, body, declare);
     text_put(&list, strcmp(plain, "void") ? plain : "");
@@ -75,13 +74,12 @@ static const char *head(Emitter *e, const Fused *f, const char *name, int number
         else if (declare)
             text_print(&list, "[HIGH_%d][WIDE_%d]", f->first.number, i ? f->last->id + 1 : f->first.number);
     }
-    return emit_text(e, "%s%s_%d%s(%s)", f->ring ? "ring_" : "", name, number, edge ? "<EDGE>" : "", list.bytes);
+    return emit_text(e, "%s%s_%d(%s)", f->ring ? "ring_" : "", name, number, list.bytes);
 }
 
 static const char *function(Emitter *e, const Fused *f, const char *comment, const char *name, int number, const char *body)
 {
-    const char *edge = emit_mentions(body, "EDGE") ? "template <int EDGE>\n" : "";
-    return emit_text(e, "/* %s */\n%sINLINE void %s\n{\n%s}\n\n", comment, edge, head(e, f, name, number, body, true), body);
+    return emit_text(e, "/* %s */\nINLINE void %s\n{\n%s}\n\n", comment, head(e, f, name, number, body, true), body);
 }
 
 /* A loop over a thread's rows. One that is not there is taken for the last. */
@@ -184,44 +182,61 @@ static void know_implied(Emitter *e, const Fused *f, int s, const Term *element)
         emit_know(e, element, emit_term(e, element->select.yes));
 }
 
-/* Only a tile with an EDGE has columns that somebody does not ask for. */
-static void know_reached(Emitter *e, const Term *term)
+/* What becomes of a sum. A ring masks afterwards what nobody asks for, at the edges of what it reaches: there it may be anything
+ * that can be had. */
+static const Term *unmasked(Emitter *e, Fused *f, int s)
 {
-    emit_push(e);
-    const char *asked = emit_term(e, term->select.condition).text, *yes = emit_term(e, term->select.yes).text;
-    const char *no = emit_term(e, term->select.no).text;
-    Scope *body = emit_pop(e);
-    emit_body(e, body);
-    emit_know(e, term, (Value){ emit_text(e, "(!EDGE || %s ? %s : %s)", asked, yes, no), false });
+    const Term *term = f->launch->steps[s]->statement->outputs[0].value;
+    if (s > 0 || !f->reaches)
+        return term;
+    emit_push(e)->branch = true;
+    emit_term(e, term->select.yes);
+    f->masks = !emit_mentions(emit_pop(e)->text.bytes, "FAIL");
+    return f->masks ? term->select.yes : term;
 }
 
 /* A value takes the place of each sum. From the first on, columns that are not there have the neutral number. */
 static const char *map(Emitter *e, Fused *f, int s, const char **call)
 {
     const Step *step = f->launch->steps[s];
-    const Term *term = step->statement->outputs[0].value;
     begin_step(e, f, step);
     const char *comment = emit_formula(e);
     open_rows(e, f, step);
     const char *most = fused_find_most(e, f, step);
     open_columns(e, f, step, true);
     fused_bind_power(e, f, step, most);
-    know_implied(e, f, s, term);
-    if (s == 0 && f->reaches)
-        know_reached(e, term);
-    const char *value = emit_bare(e, emit_term(e, term).text);
-    if (s == 0 && !isnan(f->fuse->neutral)) {
-        const char *none = emit_bare(e, emit_number(e, DTYPE_F32, f->fuse->neutral));
-        if (f->ring)
-            value = emit_text(e, "EDGE && %s ? %s : %s", ring_column_past(e, f->ring), none, value);
-        else
-            value = emit_text(e, "column_%d(c) < columns - column ? %s : %s", f->first.number, value, none);
-    }
+    know_implied(e, f, s, step->statement->outputs[0].value);
+    const char *value = emit_bare(e, emit_term(e, unmasked(e, f, s)).text);
+    if (s == 0 && !isnan(f->fuse->neutral) && !f->ring)
+        value = emit_text(e, "column_%d(c) < columns - column ? %s : %s", f->first.number, value,
+                          emit_bare(e, emit_number(e, DTYPE_F32, f->fuse->neutral)));
+    bool stays = !strcmp(value, f->sum);
     emit_line(e, "%s = %s;", f->sum, value);
     close_columns(e, f);
     const char *body = close_rows(e, f);
-    *call = head(e, f, "map", step->id + 1, body, false);
-    return function(e, f, comment, "map", step->id + 1, body);
+    *call = stays ? "" : head(e, f, "map", step->id + 1, body, false);
+    return stays ? "" : function(e, f, comment, "map", step->id + 1, body);
+}
+
+/* In a ring: the neutral number for columns that are not there, and what the where says for those that a row does not ask for. */
+static const char *mask(Emitter *e, Fused *f, const char **call)
+{
+    const Step *step = f->launch->steps[0];
+    const Term *term = step->statement->outputs[0].value;
+    begin_step(e, f, step);
+    open_rows(e, f, step);
+    const char *past = ring_column_past(e, f->ring), *value = f->sum;
+    const char *within = f->masks ? fused_limits(e, f, term->select.condition) : NULL;
+    open_columns(e, f, step, true);
+    if (f->masks) {
+        within = within ? within : emit_term(e, term->select.condition).text;
+        value = emit_text(e, "%s ? %s : %s", within, f->sum, emit_term(e, term->select.no).text);
+    }
+    emit_line(e, "%s = %s ? %s : %s;", f->sum, past, emit_bare(e, emit_number(e, DTYPE_F32, f->fuse->neutral)), value);
+    close_columns(e, f);
+    const char *body = close_rows(e, f);
+    *call = head(e, f, "mask", step->id + 1, body, false);
+    return function(e, f, "Columns that a tile's rows do not have.", "mask", step->id + 1, body);
 }
 
 /* What they become for the last product, "" for what they are. */
@@ -501,13 +516,15 @@ const char *fused_between(Emitter *e, Fused *f, const char **calls)
 {
     Text functions = text_new(e->arena), text = text_new(e->arena);
     const char *call, *indent = f->ring ? "    " : "        ";
-    for (int s = 0; s + 1 < f->launch->step_count; s++) {
-        text_put(&functions, fused_is_state(f, s) ? take(e, f, s, &call) : map(e, f, s, &call));
-        text_print(&text, "%s%s;\n", indent, call);
+    for (int s = 0; s < f->launch->step_count; s++) {
+        bool last = s + 1 == f->launch->step_count;
+        text_put(&functions, last ? factors(e, f, &call) : fused_is_state(f, s) ? take(e, f, s, &call) : map(e, f, s, &call));
+        text_put(&text, call[0] ? emit_text(e, "%s%s;\n", indent, call) : "");
+        if (s > 0 || !f->ring)
+            continue;
+        text_put(&functions, mask(e, f, &call));
+        text_print(&text, "%sif (is_edge)\n%s    %s;\n", indent, indent, call);
     }
-    text_put(&functions, factors(e, f, &call));
-    if (call[0])
-        text_print(&text, "%s%s;\n", indent, call);
     *calls = text.bytes;
     return functions.bytes;
 }

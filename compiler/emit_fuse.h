@@ -14,7 +14,8 @@ typedef struct Fused {
     const char *sum, *product;    /* a thread's */
     const Term *scaled;           /* the first product times a number, which is left to the powers; NULL: they take what it is */
     const char *scale;            /* that number, for powers of 2 */
-    bool reaches;                 /* a ring leaves out columns that nobody asks for, and asks only at the edges of what it reaches */
+    bool reaches;                 /* a ring leaves out columns that nobody asks for, and */
+    bool masks;                   /* asks only at the edges of what it reaches, behind the first map */
     ParameterSet parameters;      /* all that a function may ask for */
 } Fused;
 
@@ -23,6 +24,10 @@ const char *fused_state(Emitter *e, const Fused *f, int s);    /* the name of a 
 /* The functions of the steps between the products, and the calls of these. */
 const char *fused_between(Emitter *e, Fused *f, const char **calls);
 const char *fused_finish(Emitter *e, Fused *f, const char **call);    /* what the last step stores */
+
+/* emit_hopper_fuse.c: whether a row's columns are those from one on to another of a tile, by lines in front of its columns' loop; NULL:
+ * the condition says more than that */
+const char *fused_limits(Emitter *e, const Fused *f, const Term *condition);
 
 /* emit_fuse_power.c: in a ring, how powers of a row's sums are taken, exp(x - its maximum) */
 void fused_find_scale(Emitter *e, Fused *f);

@@ -81,6 +81,25 @@ static const char *find_reach(Emitter *e, Fused *f)
                      "INLINE void find_reach_%d(const Frame *f, int64_t number, Tile_%d &tile)\n{\n%s}\n", r->t.number, r->t.number, text);
 }
 
+const char *fused_limits(Emitter *e, const Fused *f, const Term *condition)
+{
+    const RingStep *r = f->ring;
+    const Index *column = r->side[1].low;
+    LoopBounds bounds = { f->first.c->columns.list[0], "0", emit_extent(e, column) };
+    Scope *scope = emit_push(e);
+    scope->indent--;
+    Domain domain = emit_bounds(e, condition, &bounds, 1);
+    emit_pop(e);
+    if (domain.inside_count || domain.around_count)
+        return NULL;
+    const char *names[] = { "from", "to" }, *limits[] = { bounds.first, bounds.end };
+    emit_body(e, scope);
+    for (int i = strcmp(bounds.first, "0") ? 0 : 1; i < 2; i++)
+        emit_line(e, "const int %s = (int)size_min(size_max(%s - %s, 0), RIGHT_%d);", names[i], limits[i], r->first[column->id], r->t.number);
+    const char *line = emit_text(e, "right_line_%d(c)", r->t.number), *below = emit_text(e, "%s < to", line);
+    return strcmp(bounds.first, "0") ? emit_text(e, "%s >= from && %s", line, below) : below;
+}
+
 static const char *range(Emitter *e, const Fused *f)
 {
     const Index *column = f->ring->side[1].low;
@@ -156,29 +175,31 @@ static void set_parameters(Emitter *e, Fused *f)
     emit_parameter(set, "float *", "factor");
 }
 
-/* The function that does all that is done with a tile's sums. */
-static const char *use(Emitter *e, const Fused *f, const char *calls)
+/* The function that does all that is done with a tile's sums, and what is in it. */
+static const char *use_body(Emitter *e, const Fused *f, const char *calls)
 {
-    int n = f->ring->t.number;
-    const char *list = emit_parameters(e, &f->parameters, calls, true);
-    return emit_text(e, "/* What becomes of a tile's sums. One that goes past the last column has an EDGE. */\ntemplate <int EDGE>\nINLINE void use_sums_%d(%s%sfloat sums[SUMS_%d])\n{\n%s}\n\n",
-                     n, list, list[0] ? ", " : "", n, calls);
+    const char *first = column_first(f), *end = emit_text(e, "%s + RIGHT_%d", first, f->ring->t.number);
+    const char *inside = f->reaches ? emit_text(e, "%s >= tile.whole_from && %s <= tile.whole_to", first, end)
+                                    : emit_text(e, "%s <= tile.%s", end, f->ring->end[f->ring->side[1].low->id]);
+    return emit_text(e, "    const int is_edge = !(%s);\n%s", inside, calls);
+}
+
+static const char *use(Emitter *e, const Fused *f, const char *body)
+{
+    return emit_text(e, "/* What becomes of a tile's sums. One with an edge has columns that some row does not have. */\nINLINE void use_sums_%d(%s, float sums[SUMS_%d])\n{\n%s}\n\n",
+                     f->ring->t.number, emit_parameters(e, &f->parameters, body, true), f->ring->t.number, body);
 }
 
 /* Its calls: there a tile's first column is `column`. */
-static const char *use_calls(Emitter *e, const Fused *f, const char *calls)
+static const char *use_calls(Emitter *e, const Fused *f, const char *body)
 {
-    int n = f->ring->t.number;
     Text list = text_new(e->arena);
     for (int i = 0; i < f->parameters.count; i++) {
         const char *name = f->parameters.list[i].name;
-        if (emit_mentions(calls, name))
+        if (emit_mentions(body, name))
             text_print(&list, "%s, ", strcmp(name, column_first(f)) ? name : "column");
     }
-    const char *inside = f->reaches ? emit_text(e, "column >= tile.whole_from && column + RIGHT_%d <= tile.whole_to", n)
-                                    : emit_text(e, "column + RIGHT_%d <= to", n);
-    return emit_text(e, "            if (%s)\n                use_sums_%d<0>(%ssums);\n            else\n"
-                     "                use_sums_%d<1>(%ssums);\n", inside, n, list.bytes, n, list.bytes);
+    return emit_text(e, "            use_sums_%d(%ssums);\n", f->ring->t.number, list.bytes);
 }
 
 static const char *states(Emitter *e, const Fused *f)
@@ -209,8 +230,10 @@ static const char *constants(Emitter *e, const Fused *f)
 {
     const Contract *c = f->ring->t.c;
     int n = f->ring->t.number;
-    return emit_text(e, "CONSTANTS(LEFT_%d = %d, RIGHT_%d = %d, SLICE_%d = %d, POINTS_%d = %d, VALUES_%d = %d, RING_STAGES_%d = %d);\n", n, c->ring->left,
-                     n, c->ring->right, n, RING_LINE / (int)dtype_size(c->packed), n, c->ring->depth, n, c->ring->values, n, c->ring->stages);
+    return emit_text(e, "CONSTANTS(LEFT_%d = %d, RIGHT_%d = %d, SLICE_%d = %d, POINTS_%d = %d, VALUES_%d = %d, RING_STAGES_%d = %d);\n"
+                     "CONSTANTS(REGISTERS_%d = %d, REGISTERS_LEFT_%d = %d);\n", n, c->ring->left, n, c->ring->right, n,
+                     RING_LINE / (int)dtype_size(c->packed), n, c->ring->depth, n, c->ring->values, n, c->ring->stages, n, c->ring->registers, n,
+                     RING_REGISTERS - 2 * c->ring->registers);
 }
 
 static void begin(Emitter *e, Fused *f, RingStep *r)
@@ -243,6 +266,7 @@ void emit_ring_fuse(Emitter *e, const Launch *launch)
     const char *title = emit_formula(e);
     emit_begin_step(e, launch, launch->steps[0], false);
     ring_forget_blocks(e);
+    calls = use_body(e, f, calls);
     const char *loads[] = { load(e, f, 0), load(e, f, 1), load_values(e, f) };
     const char *count = emit_text(e, "    const int64_t tiles = %s;\n", ring_tile_count(e, &ring));
     Hole holes[] = {

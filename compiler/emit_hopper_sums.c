@@ -65,7 +65,9 @@ void ring_bind_column(Emitter *e, const RingStep *r, bool clamps)
 
 const char *ring_column_past(Emitter *e, const RingStep *r)
 {
-    return emit_text(e, "%s >= %s", column_at(e, r), r->end[r->side[1].low->id]);
+    const Index *low = r->side[1].low;
+    emit_line(e, "const int columns = (int)size_min(%s - %s, RIGHT_%d);", r->end[low->id], r->first[low->id], r->t.number);
+    return emit_text(e, "right_line_%d(c) >= columns", r->t.number);
 }
 
 /* The same of rows of one index, the other way round. */

@@ -76,7 +76,8 @@ static const char *const cuda_names[] = {
 static const char *const cuda_words[] = {
     "team", "point", "points", "share", "warp", "apart", "frame", "launch", "stream", "workers", "CONSTANTS", "THREADS", "WARP", "WARPS",
     "RESIDENT", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", "cudaStream_t", "keep_rounded", "block_memory",
-    "ring_memory", "GROUP", "GROUPS", "RING_THREADS", "EDGE", "skip", "carry", "share_at", "share_skip", NULL
+    "ring_memory", "GROUP", "GROUPS", "RING_THREADS", "EDGE", "is_edge", "skip", "carry", "share_at",
+    "share_skip", NULL
 };
 
 void emit_grid_reserve(Emitter *e)

@@ -7,7 +7,8 @@ enum {
     UNKNOWN = 1024,               /* rows or columns where an extent is not known: large tiles do badly on few */
     STATE_WORDS = 16,             /* of a thread's registers, that leave room for the rest */
     WORDS = 192,                  /* of its 255 where two blocks have registers at once, that leave room for addresses, */
-    REDUCTION_WORDS = 16,         /* of which a reduction needs more */
+    REDUCTION_WORDS = 16,         /* of which a reduction needs more, */
+    MAPPED_WORDS = 64,            /* and a map in front of it that is of f64 numbers, as an exponential is, */
     SUMS_MOST = 64,               /* of a thread on tensor cores */
     NEEDED = 4,                   /* of the blocks that give all of the machine work this part keeps its multipliers busy */
     ROW_TILES = 2,                /* of a part of a reduction, at least: so many pay for merging it, */
@@ -168,8 +169,10 @@ static int state_words(const Step *step, const Contract *c)
 /* What becomes of the sums takes registers, too: a reduction, or an address of several indices. */
 static int words_after(const Step *step, const Contract *c)
 {
-    if (c->reduces)
-        return REDUCTION_WORDS + state_words(step, c);
+    if (c->reduces) {
+        bool mapped = step->roots[0]->reduce.argument != c->product && c->packed == DTYPE_F64;
+        return REDUCTION_WORDS + state_words(step, c) + (mapped ? MAPPED_WORDS : 0);
+    }
     return c->batch.count + c->rows.count + c->columns.count > 2 ? 2 * STATE_WORDS : 0;
 }
 
@@ -345,7 +348,8 @@ static bool set_block(Planner *planner, const Step *step, Contract *c)
     if (c->brief)
         bytes = (int)fmax(bytes, brief_bytes(planner, step, c));
     c->shared = (bytes + BLOCK_LINE - 1) / BLOCK_LINE * BLOCK_LINE;
-    c->resident = c->brief ? c->brief->resident : resident_blocks(step, c);
+    bool several = c->squares != 0 && c->kept_rows.count + c->batch.count > 0;    /* indices, which take registers, too */
+    c->resident = c->brief ? c->brief->resident - several : resident_blocks(step, c);
     c->tile_rows = chosen->rows;
     c->tile_vectors = chosen->columns / grid->lanes;
     c->depth_block = block_slice_depth(c);

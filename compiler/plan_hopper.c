@@ -1,5 +1,6 @@
 /* Tiled products whose operands come to shared memory as whole tiles, by tensor maps, in a ring of stages: where the target has
  * tensor cores that multiply from there (templates/cuda/hopper.cu). The plain tiles stay, for operands that no map describes. */
+#include <limits.h>
 #include <math.h>
 
 #include "planning.h"
@@ -265,18 +266,84 @@ static bool are_values_mapped(const Planner *planner, Contract *last)
     return is_mapped(planner, last, 1) && last->ring_panels[1] && reads_plainly(read);
 }
 
-/* The tile with the fewest slices that has all contracted points and all values; the last one, for tests, where tiles are forced. */
-static const RingTile *fuse_tile(const Planner *planner, const Contract *first, const Contract *last)
+/* What is asked of a column between the products beside its sum: whether a row goes that far, which one it is, or a number of an array. */
+typedef enum Asked { ASKED_NOTHING, ASKED_LIMIT, ASKED_PLACE, ASKED_NUMBER } Asked;
+
+typedef struct Asking {
+    const Launch *launch;
+    const Fuse *fuse;
+    const Contract *first, *last;
+    bool *seen;    /* [term id] */
+    Asked most;
+} Asking;
+
+static bool is_made_here(const Asking *a, const Tensor *tensor)
+{
+    for (int s = 0; s < a->launch->step_count; s++)
+        if (tensor->maker == a->launch->steps[s]->statement)
+            return true;
+    return false;
+}
+
+/* The index of a step that is that of the columns; NULL: a term has none. */
+static const Index *column_of(const Asking *a, const Term *term)
+{
+    for (int k = 0; k < term->rank; k++) {
+        Index *same = a->fuse->same[term->indices[k]->id];
+        if ((same ? same : term->indices[k]) == a->first->columns.list[0])
+            return term->indices[k];
+    }
+    return NULL;
+}
+
+static void ask(void *user, const Term *term)
+{
+    Asking *a = user;
+    const Index *column = column_of(a, term);
+    if (!column || a->seen[term->id] || term == a->first->left || term == a->first->right || term == a->last->right)
+        return;
+    a->seen[term->id] = true;
+    Asked asked = term->kind == TERM_POSITION ? ASKED_PLACE : ASKED_NOTHING;
+    if (term->kind == TERM_READ && !is_made_here(a, term->read.tensor))
+        asked = ASKED_NUMBER;
+    if (term->kind == TERM_SELECT && column_of(a, term->select.condition) && condition_only_bounds(term->select.condition, column)) {
+        asked = ASKED_LIMIT;
+        a->seen[term->select.condition->id] = true;
+    }
+    a->most = asked > a->most ? asked : a->most;
+    term_each_argument(term, ask, a);
+}
+
+static Asked most_asked(const Planner *planner, const Launch *launch, const Fuse *fuse, const Contract *first, const Contract *last)
+{
+    int count = planner->plan->lowered->term_count;
+    Asking asking = { launch, fuse, first, last, ARENA_ARRAY(planner->arena, bool, count), ASKED_NOTHING };
+    for (int s = 0; s < launch->step_count; s++)
+        for (int o = 0; o < launch->steps[s]->statement->output_count; o++)
+            ask(&asking, launch->steps[s]->statement->outputs[o].value);
+    return asking.most;
+}
+
+/* The tile with the fewest slices that has all contracted points and all values; the last one, for tests, where tiles are forced. Of
+ * fewer columns where more is asked of them: what a thread has of all its columns together would not fit in its registers. */
+static const RingTile *fuse_tile(const Planner *planner, const Contract *first, const Contract *last, Asked asked)
 {
     enum { USUAL = 128 };
-    const RingTile *chosen = NULL;
+    static const int columns[] = { [ASKED_NOTHING] = INT_MAX, [ASKED_LIMIT] = 144, [ASKED_PLACE] = 112, [ASKED_NUMBER] = 80 };
+    RingTile *chosen = NULL;
     const Extents *extents = planner->hints->extents;
     int64_t depth = extents ? extents->of[first->depth.list[0]->origin->id] : -1, values = extents ? extents->of[last->columns.list[0]->origin->id] : -1;
     bool forced = planner->hints->nests == NESTS_TILED;
     for (const RingTile *tile = planner->plan->target->grid->fuse_rings; tile->left; tile++)
         if (forced == (tile[1].left == 0) && (forced || (tile->depth >= (depth < 0 ? USUAL : depth) && tile->values >= (values < 0 ? USUAL : values))) &&
-            (!chosen || tile->depth + tile->values < chosen->depth + chosen->values))
-            chosen = tile;
+            (!chosen || tile->depth + tile->values < chosen->depth + chosen->values)) {
+            chosen = chosen ? chosen : ARENA_NEW(planner->arena, RingTile);
+            *chosen = *tile;
+        }
+    if (!chosen || (asked == ASKED_NOTHING && first->rows.count == 1))
+        return chosen;
+    chosen->right = chosen->right < columns[asked] ? chosen->right : columns[asked];
+    chosen->registers = RING_REGISTERS_FEWER;    /* the thread that brings finds what is reached, or rows of several indices */
     return chosen;
 }
 
@@ -294,7 +361,7 @@ void ring_fuse(const Planner *planner, const Launch *launch, Fuse *fuse)
         return;
     if (!forced && (planner_points(planner, &first->rows) < LINES_LEAST || planner_points(planner, &first->columns) < LINES_LEAST))
         return;
-    turned->ring = last->ring = fuse_tile(planner, first, last);
+    turned->ring = last->ring = fuse_tile(planner, first, last, most_asked(planner, launch, fuse, first, last));
     if (!turned->ring)
         return;
     for (int side = 0; side < 2; side++)

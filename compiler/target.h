@@ -57,10 +57,12 @@ typedef struct RingTile {
     /* Of two products one behind the other, templates/cuda/hopper_fuse.cu: contracted points of the first, all of which it has, and
      * columns of the second, at most. A stage has all points, or all values, of RIGHT lines. Else 0. */
     int depth, values;
+    int registers;                /* likewise: of each thread that multiplies */
 } RingTile;
 
 enum { RING_LINE = 128, MAP_AXES_MAX = 5, RING_BYTES = 226 << 10 };     /* of slices, which leaves some for barriers */
-enum { RING_THREADS = 384 };
+/* Of three groups of threads one brings and two multiply; three threads, one of each, have so many registers together. */
+enum { RING_THREADS = 384, RING_REGISTERS = 504, RING_REGISTERS_MOST = 240, RING_REGISTERS_FEWER = 232 };
 
 /* Many threads at once instead of vectors: each has numbers of its own, and a block of them works as one worker. */
 typedef struct Grid {

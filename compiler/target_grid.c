@@ -92,12 +92,12 @@ static const RingTile rings[] = {
 };
 
 /* Of two products a thread that multiplies has RIGHT / 2 sums of the first, half as many words of factors, and half of the values as
- * sums of the second: 184 registers of the largest of its 240. */
+ * sums of the second: 184 registers of the largest of its 240. Where more is asked of a column they have fewer: plan_hopper.c. */
 static const RingTile fuse_rings[] = {
-    { .left = 128, .right = 160, .stages = 6, .depth = 64, .values = 64 },
-    { .left = 128, .right = 160, .stages = 4, .depth = 128, .values = 128 },
-    { .left = 128, .right = 64, .stages = 4, .depth = 256, .values = 256 },
-    { .left = 128, .right = 64, .stages = 3, .depth = 128, .values = 128 },
+    { .left = 128, .right = 160, .stages = 6, .depth = 64, .values = 64, .registers = RING_REGISTERS_MOST },
+    { .left = 128, .right = 160, .stages = 4, .depth = 128, .values = 128, .registers = RING_REGISTERS_MOST },
+    { .left = 128, .right = 64, .stages = 4, .depth = 256, .values = 256, .registers = RING_REGISTERS_MOST },
+    { .left = 128, .right = 64, .stages = 3, .depth = 128, .values = 128, .registers = RING_REGISTERS_MOST },
     { 0 }
 };
 

@@ -76,12 +76,17 @@ GROUPED = ('Q[some,head,line,point], K[some,column,point] -> [some,head,line,col
            'Q=some,head,line,point:h K=some,column,point:h len=some:column V=some,column,value:b')
 BIASED = ('Q[line,head,point], K[column,point] -> [line,head,column] | _ + bias[line,column] | softmax column | bf16 | _ * V[column,value] -> [head,line,value]',
           'Q=line,head,point:b K=column,point:b bias=line,column V=column,value:b')
+# Where a column is past a row's last one, there is no such number.
+RELATIVE = ('Q[line,point], K[column,point] -> [line,column] | where(@column <= @line, _ / 8 + table[line-column], -inf) | softmax column | bf16 | '
+            '_ * V[column,value] -> [line,value]', 'Q=line,point:b K=column,point:b table=line V=column,value:b')
+CAPPED = ('Q[line,point], K[column,point] -> [line,column] | where(keep[column] > 0 && @column <= @line, 5 * tanh(_ / 8) + bias[line,column], -inf) | '
+          'softmax column | bf16 | _ * V[column,value] -> [line,value]', 'Q=line,point:b K=column,point:b keep=column bias=line,column V=column,value:b')
 POWERS = ('Q[line,point], K[column,point] -> [line,column] | exp(_ / 16) | bf16 | _ * V[column,value] -> [line,value]',
           'Q=line,point:b K=column,point:b V=column,value:b')
 WINDOW = ('Q[some,line,point], K[some,column,point] -> [some,line,column] | where(@line - @column < 70 && @column - @line <= 20, _ / 8, -inf) | '
           'softmax column | bf16 | _ * V[some,column,value] -> [some,line,value]', 'Q=some,line,point:b K=some,column,point:b V=some,column,value:b')
 LARGE = ('Q[line,point], K[column,point] -> [line,column] | _ / 7 | softmax column | bf16 | _ * V[column,value] -> [line,value]', 'large_scores')
-FLASHES = [FLASH, MASKED, WINDOW, GROUPED, BIASED, POWERS, LARGE]
+FLASHES = [FLASH, MASKED, WINDOW, GROUPED, BIASED, RELATIVE, CAPPED, POWERS, LARGE]
 
 RINGS = [*FLASHES, PRODUCT, LARGEST, MAXSIM, LENGTHS, CAUSAL, BATCH, BEST, SEVERAL, OUTER, ADDED, PACKED, PANELS, ACROSS, DOWN,
          BYTES, BYTE_BEST, BYTE_MAXSIM, BYTE_PANELS]
@@ -153,7 +158,7 @@ FUSE_FAULTS = [
     ('factors are of one number each', r's/sums\[2 \* at \+ 1\]/sums[2 * at]/'),
     ('both groups have the same rows', r's/GROUP - 1\) \* 64/GROUP - 1) * 0/'),
     ('sums are those before, too', r's/slice \+ points > 0/1/'),
-    ('more registers than there are', r's/registers_fewer<24>/registers_fewer<40>/'),
+    ('more registers than there are', r's/REGISTERS_LEFT_N = 24/REGISTERS_LEFT_N = 40/'),
 ]
 
 # Each skeleton of a ring: its file, that of its test and its options, and its faults.
@@ -177,14 +182,16 @@ RING_FAULTS = [
     ('all panels have the first one\'s lines', DOWN, r's/line_first \+ panel \* SLICE_1/line_first/'),
     ('what is reached ends too early', WINDOW, r's/to = tile.reached_to/to = tile.reached_to - 1/g'),
     ('or begins too late', WINDOW, r's/tile.reached_from \/ RIGHT_5 \* RIGHT_5/(tile.reached_from \/ RIGHT_5 + 1) * RIGHT_5/g'),
-    ('an edge is taken for whole', MASKED, r's/column \+ RIGHT_5 <= tile.whole_to/1/'),
-    ('another edge is', WINDOW, r's/column >= tile.whole_from/1/'),
+    ('an edge is taken for whole', MASKED, r's/column_first \+ RIGHT_5 <= tile.whole_to/1/'),
+    ('another edge is', WINDOW, r's/column_first >= tile.whole_from/1/'),
     ('lanes find what their own rows reach', WINDOW, r's/other_i64\(([a-z_]*), apart\)/\1/g'),
     ('an earlier maximum is forgotten', FLASH, r's/const float before = [^;]*;/const float before = largest_2[r] + 0.5f;/'),
     ('products are of the maximum that was', FLASH, r's/products\[at\] \*= factor/products[at] *= 0.9f + 0 * factor/'),
     ('the factor of the other row', FLASH, r's/factor\[at \/ 2 % 2\]/factor[1 - at \/ 2 % 2]/'),
     ('sums of powers are of the maximum that was', BIASED, r's/sum_4\[r\] \*= factor\[r\];//'),
-    ('columns past the edge are in the sums', FLASH, r's/EDGE && [^?]*\?[^:]*: //'),
+    ('columns past the edge are in the sums', FLASH, r's/right_line_5\(c\) >= columns\s*\?[^:]*: //'),
+    ('a row has columns past its last', WINDOW, r's/right_line_5\(c\) < to/1/'),
+    ('or before its first', WINDOW, r's/right_line_5\(c\) >= from/1/'),
     ('a row of nothing but -inf is NaN', WINDOW, r's/largest_([0-9]*)\[r\] == -INFINITY \? 0.0f : //g'),
     ('lanes of a row do not agree', BIASED, r's/apart < 4; apart/apart < 2; apart/g'),
     ('large scores are multiplied before the maximum is taken off', LARGE, r's/fabsf\(most[_0-9]*\) > 1048576.0f/0/'),

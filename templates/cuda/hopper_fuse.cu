@@ -62,6 +62,7 @@ __shared__ __align__(1024) char ring_memory[82944];
 //}
 //{ constants
 CONSTANTS(LEFT_N = 128, RIGHT_N = 64, SLICE_N = 64, POINTS_N = 128, VALUES_N = 128, RING_STAGES_N = 3);
+CONSTANTS(REGISTERS_N = 240, REGISTERS_LEFT_N = 24);
 //}
 CONSTANTS(SUMS_N = RIGHT_N / 2, PRODUCTS_N = VALUES_N / 2, SLICES_N = POINTS_N / SLICE_N, PANELS_N = VALUES_N / SLICE_N,
           BOXES_N = SLICES_N > PANELS_N ? SLICES_N : PANELS_N);
@@ -244,14 +245,13 @@ INLINE void round_factors_N(const float sums[SUMS_N], uint32_t factors[SUMS_N / 
 
 //{ steps
 /* Of what is not there values are zeros, and so is what comes of it. */
-template <int EDGE>
 INLINE void use_N(int64_t j_first, int64_t j_to, float sums[SUMS_N])
 {
     UNROLL
     for (int r = 0; r < 2; r++) {
         UNROLL
         for (int c = 0; c < RIGHT_N / 4; c++) {
-            if (EDGE && j_first + right_line_N(c) >= j_to)
+            if (j_first + right_line_N(c) >= j_to)
                 break;
             sums[c / 2 * 4 + r * 2 + c % 2] += 1;
         }
@@ -342,10 +342,7 @@ INLINE void multiply_tiles_N(const Frame *f, Ring_N *ring)
             end_sums_N<0>(ring, sums, turn.stage);
             next_stage_N(&turn);
             //{ use
-            if (column + RIGHT_N <= to)
-                use_N<0>(column, to, sums);
-            else
-                use_N<1>(column, to, sums);
+            use_N(column, to, sums);
             //}
             round_factors_N(sums, factors);
         }
@@ -356,10 +353,7 @@ INLINE void multiply_tiles_N(const Frame *f, Ring_N *ring)
             begin_products_N(ring, factors, products, turn);
             end_sums_N<1>(ring, sums, stage);
             //{ use
-            if (column + RIGHT_N <= to)
-                use_N<0>(column, to, sums);
-            else
-                use_N<1>(column, to, sums);
+            use_N(column, to, sums);
             //}
             end_products_N(ring, products, turn.stage);
             next_stage_N(&turn);
@@ -394,11 +388,11 @@ extern "C" __global__ void __launch_bounds__(GROUPS *GROUP, 1) sample_ring_N(con
     Ring_N *ring = (Ring_N *)ring_memory;
     begin_ring_N(ring);
     if (threadIdx.x < GROUP) {
-        registers_fewer<24>();
+        registers_fewer<REGISTERS_LEFT_N>();
         if (threadIdx.x < WARP)
             bring_tiles_N(f, ring);
     } else {
-        registers_more<240>();
+        registers_more<REGISTERS_N>();
         multiply_tiles_N(f, ring);
     }
 }
