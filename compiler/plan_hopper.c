@@ -329,7 +329,7 @@ static Asked most_asked(const Planner *planner, const Launch *launch, const Fuse
 static const RingTile *fuse_tile(const Planner *planner, const Contract *first, const Contract *last, Asked asked)
 {
     enum { USUAL = 128 };
-    static const int columns[] = { [ASKED_NOTHING] = INT_MAX, [ASKED_LIMIT] = 144, [ASKED_PLACE] = 112, [ASKED_NUMBER] = 80 };
+    static const int columns[] = { [ASKED_NOTHING] = INT_MAX, [ASKED_LIMIT] = 128, [ASKED_PLACE] = 112, [ASKED_NUMBER] = 80 };
     RingTile *chosen = NULL;
     const Extents *extents = planner->hints->extents;
     int64_t depth = extents ? extents->of[first->depth.list[0]->origin->id] : -1, values = extents ? extents->of[last->columns.list[0]->origin->id] : -1;

@@ -34,6 +34,9 @@ RING_KERNELS = {
     "narrow_best": ("A[i,k]:bf16, B[j,k]:bf16 -> [i,j] | max j & argmax j", []),
     "narrow_documents": ("Q[i,j,k]:bf16, D[start[m]:i64+n,k]:bf16 -> [i,j,m,n] | where(@n < len[m]:i64, _, -inf) | max n | sum j", []),
     "rounded_attention": ("bhqd:bf16,bhkd:bf16->bhqk | _ * 0.125 | softmax k | bf16 | _ * bhkv:bf16 -> bhqv:bf16", []),
+    "capped_attention": ("bhqd:bf16,bhkd:bf16->bhqk | where(@k <= @q && @q - @k < 4096, 30 * tanh(_ / 240), -inf) | softmax k | bf16 | _ * bhkv:bf16 -> bhqv:bf16", []),
+    "biased_attention": ("Q[b,h,g,q,d]:bf16, K[b,h,k,d]:bf16 -> [b,h,g,q,k] | where(keep[b,k]:bool, _ / 8 + bias[h,q,k], -inf) | softmax k | bf16 | "
+                         "_ * V[b,h,k,v]:bf16 -> [b,h,g,q,v]:bf16", []),
     "byte_product": ("A[i,k]:i8, B[j,k]:i8 -> [i,j]", []),
     "byte_maxsim": ("ijk:i8,mnk:i8->ijmn | max n | sum j", ["-d", "i=1,j=1024,k=128,m=1000,n=1024"]),
     "narrow_layer": ("A[i,k]:bf16, B[k,j]:bf16 -> [i,j]:bf16 | _ + bias[j] + C[i,j]:bf16", ["-d", "i=4096,j=4096,k=4096"]),

@@ -7,9 +7,9 @@ Chains of reductions run with their values in between swept, too, a few points a
 matrices also run as the planner has them, 'cost', with sums longer than what forced tiles take at a time.
 Sizes are around the edges of tiles: 0, 1, primes, one more and one less than a tile. Values are normal numbers, some
 arrays with NaN, infinities, ties and zeros. Without --targets, they run on the machine's own, on fewer lanes (portable vectors,
-AVX2: a fourth of them each), which have other pieces of a line, and on AMX by its model in C, a fourth of those of f32 there,
-in parts of bf16, and where the machine has AMX of the others, too, some with weights of bf16 in plain C; each with one of the nests
-besides tiles. A fourth of the machine's own in tiles are optimised as they are for users. About 400 s.
+AVX2: an eighth of them each), which have other pieces of a line, and on AMX by its model in C, a fourth of those of f32 there,
+in parts of bf16, and where the machine has AMX of the others, too, some with weights of bf16 in plain C; every other one with one of the
+nests besides tiles. An eighth of the machine's own in tiles are optimised as they are for users. About 300 s.
 """
 
 import argparse
@@ -713,14 +713,14 @@ def main():
     folder = tempfile.mkdtemp(prefix='einc-products-', dir='/dev/shm' if os.path.isdir('/dev/shm') else None)
     runs = failures = elements = 0
     compiler = os.environ.get('CC', 'cc')
-    fewer = {'portable': 0, 'avx2': 1}    # a fourth of them each
+    fewer = {'portable': 0, 'avx2': 5}    # an eighth of them each
     has_tiles = 'amx' in instructions.targets_here()
     own = 'avx512' in instructions.targets_here()    # else the CPU's own target is avx2
     for target in options.targets.split(',') if options.targets else ['', 'portable', *['avx2'] * own, 'amx']:
         own_compiler = instructions.compiler_for(target, compiler)
         plain = instructions.SCALAR in own_compiler
         for number, (text, operands) in enumerate(EXPRESSIONS):
-            if options.only not in text or (not options.targets and number % 4 != fewer.get(target, number % 4)):
+            if options.only not in text or (not options.targets and number % 8 != fewer.get(target, number % 8)):
                 continue
             covered = has_tiles or not is_narrow(operands)    # by the machine's own, if not all of it
             in_c = target == 'amx' and not options.targets and '| bf16 | _ *' in text and number % 2 == 0    # words of several tiles of columns
@@ -731,10 +731,10 @@ def main():
             if plain and not options.targets and number % 2:    # these take longest
                 continue
             tiled, *others = nests_of(text, operands)
-            if not options.targets and others:    # each expression with one of the nests besides tiles
-                others = [others[number // 3 % len(others)]]
+            if not options.targets and others:    # every other expression with one of the nests besides tiles
+                others = [others[number // 6 % len(others)]] if number % 2 else []
             for nests in [options.nests] if options.nests else [tiled, *others]:
-                os.environ['CC'] = used if options.targets or not target and nests == tiled and number % 4 == 1 else quick
+                os.environ['CC'] = used if options.targets or not target and nests == tiled and number % 8 == 1 else quick
                 few = 3 if nests != 'cost' else 1
                 precision, sets = options.precision, options.sets if nests == 'tiled' or 'S' in operands or 'L' in operands else min(options.sets, few)
                 if target == 'amx' and not options.targets and not is_narrow(operands):
