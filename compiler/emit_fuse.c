@@ -182,17 +182,21 @@ static void know_implied(Emitter *e, const Fused *f, int s, const Term *element)
         emit_know(e, element, emit_term(e, element->select.yes));
 }
 
+/* Whether what a term takes mentions a word. */
+static bool takes(Emitter *e, const Term *term, const char *word)
+{
+    emit_push(e)->branch = true;
+    const char *value = emit_term(e, term).text;
+    return emit_mentions(emit_pop(e)->text.bytes, word) || emit_mentions(value, word);
+}
+
 /* What becomes of a sum. A ring masks afterwards what nobody asks for, at the edges of what it reaches: there it may be anything
- * that can be had. */
+ * that can be had, if who asks does not ask for the sum. */
 static const Term *unmasked(Emitter *e, Fused *f, int s)
 {
     const Term *term = f->launch->steps[s]->statement->outputs[0].value;
-    if (s > 0 || !f->reaches)
-        return term;
-    emit_push(e)->branch = true;
-    emit_term(e, term->select.yes);
-    f->masks = !emit_mentions(emit_pop(e)->text.bytes, "FAIL");
-    return f->masks ? term->select.yes : term;
+    f->masks |= s == 0 && f->reaches && !takes(e, term->select.yes, "FAIL") && !takes(e, term->select.condition, "sums");
+    return s == 0 && f->masks ? term->select.yes : term;
 }
 
 /* A value takes the place of each sum. From the first on, columns that are not there have the neutral number. */

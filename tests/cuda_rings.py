@@ -81,12 +81,15 @@ RELATIVE = ('Q[line,point], K[column,point] -> [line,column] | where(@column <= 
             '_ * V[column,value] -> [line,value]', 'Q=line,point:b K=column,point:b table=line V=column,value:b')
 CAPPED = ('Q[line,point], K[column,point] -> [line,column] | where(keep[column] > 0 && @column <= @line, 5 * tanh(_ / 8) + bias[line,column], -inf) | '
           'softmax column | bf16 | _ * V[column,value] -> [line,value]', 'Q=line,point:b K=column,point:b keep=column bias=line,column V=column,value:b')
+# What is asked of a sum is asked before it is scaled.
+PICKED = ('Q[line,point], K[column,point] -> [line,column] | where(@column <= @line && _ > 1, _ / 8 + 3, -inf) | softmax column | bf16 | '
+          '_ * V[column,value] -> [line,value]', 'Q=line,point:b K=column,point:b V=column,value:b')
 POWERS = ('Q[line,point], K[column,point] -> [line,column] | exp(_ / 16) | bf16 | _ * V[column,value] -> [line,value]',
           'Q=line,point:b K=column,point:b V=column,value:b')
 WINDOW = ('Q[some,line,point], K[some,column,point] -> [some,line,column] | where(@line - @column < 70 && @column - @line <= 20, _ / 8, -inf) | '
           'softmax column | bf16 | _ * V[some,column,value] -> [some,line,value]', 'Q=some,line,point:b K=some,column,point:b V=some,column,value:b')
 LARGE = ('Q[line,point], K[column,point] -> [line,column] | _ / 7 | softmax column | bf16 | _ * V[column,value] -> [line,value]', 'large_scores')
-FLASHES = [FLASH, MASKED, WINDOW, GROUPED, BIASED, RELATIVE, CAPPED, POWERS, LARGE]
+FLASHES = [FLASH, MASKED, WINDOW, GROUPED, BIASED, RELATIVE, CAPPED, PICKED, POWERS, LARGE]
 
 RINGS = [*FLASHES, PRODUCT, LARGEST, MAXSIM, LENGTHS, CAUSAL, BATCH, BEST, SEVERAL, OUTER, ADDED, PACKED, PANELS, ACROSS, DOWN,
          BYTES, BYTE_BEST, BYTE_MAXSIM, BYTE_PANELS]
