@@ -92,10 +92,10 @@ const char *fused_limits(Emitter *e, const Fused *f, const Term *condition)
     emit_pop(e);
     if (domain.inside_count || domain.around_count)
         return NULL;
-    const char *names[] = { "from", "to" }, *limits[] = { bounds.first, bounds.end };
+    const char *names[] = { "from", "to" }, *limits[] = { bounds.first, bounds.end }, *first = r->first[column->id];
     emit_body(e, scope);
     for (int i = strcmp(bounds.first, "0") ? 0 : 1; i < 2; i++)
-        emit_line(e, "const int %s = (int)size_min(size_max(%s - %s, 0), RIGHT_%d);", names[i], limits[i], r->first[column->id], r->t.number);
+        emit_line(e, "const int %s = (int)size_min(size_max(%s, %s) - %s, RIGHT_%d);", names[i], limits[i], first, first, r->t.number);
     const char *line = emit_text(e, "right_line_%d(c)", r->t.number), *below = emit_text(e, "%s < to", line);
     return strcmp(bounds.first, "0") ? emit_text(e, "%s >= from && %s", line, below) : below;
 }
